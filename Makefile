@@ -5,15 +5,15 @@ VERSION ?= $(shell git describe --tags --always --dirty)
 .PHONY: build release test test-deep test-all race lint bench instructions instructions-record profile figures fidelity ci docs
 
 build: ; go build -o xoff ./cmd/xoff && go build -o xoff-hub ./cmd/xoff-hub
-# Archives for all systems, with completions, man pages and checksums, in dist.
+# Build the archives of a release in dist, with completions, man pages and checksums.
 release: ; go run ./internal/devtool/release -version $(VERSION)
 test: ; go test ./...
-# A tenth of the deep cases, by the number of commits; test-all has all of them.
+# Run a tenth of the deep cases, chosen by the number of commits; test-all runs all of them.
 test-deep: ; turn=$$(.ci/turn) && XOFF_TURN=$$turn go test -tags deep -run Deep -timeout 20m ./...
 test-all: test ; XOFF_TURN= go test -tags deep -run Deep -timeout 60m ./...
-# Packages with goroutines, without their long sequential tests (-short); check has them for failures only.
+# Run the race detector on packages with goroutines, without their long sequential tests (-short); in check only failures use goroutines.
 race: ; go test -race -short -timeout 30m ./sim/... ./internal/live/... ./cli/... ./internal/batch/sweep/... ./internal/batch/remote/... ./cmd/xoff-hub/... && go test -race -short -run Failures ./internal/analysis/check
-# The example is a module of its own.
+# examples/own-scheme is a separate module.
 lint: ; $(LINT) run ./... && cd examples/own-scheme && go vet .
 bench: ; go run ./cmd/xoff bench
 instructions: ; .ci/instructions

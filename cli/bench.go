@@ -14,9 +14,9 @@ import (
 	"github.com/xoff-net/xoff/internal/sys/hugepage"
 )
 
-// minPairs is how many pairs a comparison takes at least: fewer do not settle a
+// defaultPairs is the default number of pairs in a comparison. Fewer do not resolve a
 // difference of a few per cent.
-const minPairs = 9
+const defaultPairs = 9
 
 func (a *app) benchCommand() *cobra.Command {
 	c := bench.Default()
@@ -25,16 +25,18 @@ func (a *app) benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the speed of the simulator on this machine",
-		Long: `Measures CPU nanoseconds per hop (one frame finishing one link) on a leaf-spine
-fabric at 100 Gbps under web search at 80 % load, and divides by the cost of a
-fixed calibration loop ("points"), which makes machines comparable.
+		Long: `Measure CPU nanoseconds per hop (one frame finishing one link) on a leaf-spine
+fabric at 100 Gbps with web search traffic at 80 % load. Also print the result in
+points: divided by the cost of a fixed calibration loop, to compare machines.
 
---against compares with other settings, side by side and in turns of 10 us of
-simulated time, or with another program, in interleaved pairs:
+--against compares with other settings, alternating every 10 us of simulated time,
+or with another program, in interleaved pairs. COMMAND is another xoff bench, or a
+program that prints "ns/hop(all) X" and "cal X".
+
   xoff bench --against workers=2
   xoff bench --hosts 64 --against hosts=1024
   xoff bench --against link-delay=20ns,cc=none
-  xoff bench --against 'cmd:COMMAND'     another xoff bench, or a program whose output holds "ns/hop(all) X" and "cal X"`,
+  xoff bench --against 'cmd:COMMAND'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -49,37 +51,37 @@ simulated time, or with another program, in interleaved pairs:
 				c.Seed = a.seed
 			}
 			if reps < 1 {
-				return failf(exitInput, "--reps is %d; allowed: 1 or more", reps)
+				return failf(exitInput, "--reps is %d (expected 1 or more)", reps)
 			}
 			if _, err := c.Scenario(); err != nil {
 				return wrap(exitInput, err)
 			}
 			if against != "" && !cmd.Flags().Changed("reps") {
-				reps = minPairs
+				reps = defaultPairs
 			}
 			hugepage.Prefer()
 			return a.bench(cmd.Context(), c, against, reps)
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&c.Workers, "workers", c.Workers, "`N` goroutines that simulate")
-	f.IntVar(&c.Hosts, "hosts", c.Hosts, "`N` hosts, a multiple of 16")
-	f.StringVar(&delay, "link-delay", c.LinkDelay.String(), "delay `TIME` of every link")
-	f.IntVar(&us, "us", int(c.Measured/units.Microsecond), "`N` simulated microseconds are measured")
+	f.IntVar(&c.Workers, "workers", c.Workers, "number `N` of goroutines that simulate")
+	f.IntVar(&c.Hosts, "hosts", c.Hosts, "number `N` of hosts, a multiple of 16")
+	f.StringVar(&delay, "link-delay", c.LinkDelay.String(), "propagation `TIME` of every link")
+	f.IntVar(&us, "us", int(c.Measured/units.Microsecond), "number `N` of simulated microseconds to measure")
 	f.StringVar(&warmUp, "warm-up", c.WarmUp.String(), "simulated `TIME` before the measurement")
-	f.IntVar(&reps, "reps", 3, "`N` measurements, of which the best counts; with --against: pairs, 9 unless given")
-	f.StringVar(&against, "against", "", "compare with `SETTING=VALUE`, several with commas, or with cmd:COMMAND")
+	f.IntVar(&reps, "reps", 3, fmt.Sprintf("number `N` of measurements, of which the best counts; with --against, the number of pairs, %d if not set", defaultPairs))
+	f.StringVar(&against, "against", "", "`SETTING=VALUE` to compare with, comma-separated, or cmd:COMMAND")
 	registerSchemes(cmd, &c.CC, &c.Policy, &c.FlowControl)
 	a.printFlags(cmd)
 	a.seedFlag(cmd)
 	return cmd
 }
 
-// registerSchemes adds the flags that replace schemes of a scenario.
+// registerSchemes adds the flags that replace the schemes of the benchmark.
 func registerSchemes(cmd *cobra.Command, cc, policy, flowControl *string) {
-	cmd.Flags().StringVar(cc, "cc", "", "congestion control `NAME` to use instead (see xoff list cc)")
-	cmd.Flags().StringVar(policy, "policy", "", "buffer policy `NAME` to use instead (see xoff list policy)")
-	cmd.Flags().StringVar(flowControl, "flow-control", "", "flow control `NAME` to use instead (see xoff list flow_control)")
+	cmd.Flags().StringVar(cc, "cc", "", "`NAME` of the congestion control (see xoff list cc)")
+	cmd.Flags().StringVar(policy, "policy", "", "`NAME` of the buffer policy (see xoff list policy)")
+	cmd.Flags().StringVar(flowControl, "flow-control", "", "`NAME` of the flow control (see xoff list flow_control)")
 }
 
 func (a *app) bench(ctx context.Context, c bench.Case, against string, reps int) error {
@@ -91,14 +93,14 @@ func (a *app) bench(ctx context.Context, c bench.Case, against string, reps int)
 	if against != "" {
 		samples = "pairs"
 	}
-	tell := func() {
+	progress := func() {
 		taken++
 		m.show(func(passed time.Duration) string {
 			return fmt.Sprintf("%d of %d %s", taken, reps, samples) + timeLeft(float64(taken)/float64(reps), passed)
 		})
 	}
 	if against == "" {
-		r, err := bench.Run(ctx, c, reps, tell)
+		r, err := bench.Run(ctx, c, reps, progress)
 		if err != nil {
 			return benchError(err)
 		}
@@ -108,7 +110,7 @@ func (a *app) bench(ctx context.Context, c bench.Case, against string, reps int)
 		if err != nil {
 			return failf(exitInput, "--against: %w", err)
 		}
-		r, err := bench.Compare(ctx, c, other, reps, tell)
+		r, err := bench.Compare(ctx, c, other, reps, progress)
 		if err != nil {
 			return benchError(err)
 		}
@@ -137,7 +139,7 @@ func (w *sheet) bench(r *bench.Result) {
 	if r.Command != "" {
 		w.line("command\t%s", r.Command)
 	} else {
-		w.line("case\t%d hosts, links of %s, %d workers; %s of warm-up, %s measured", r.Hosts, r.LinkDelay, r.Workers, r.WarmUp, r.Measured)
+		w.line("case\t%d hosts, link delay %s, %d workers; %s warm-up, %s measured", r.Hosts, r.LinkDelay, r.Workers, r.WarmUp, r.Measured)
 	}
 	w.line("speed\t%.1f ns of CPU per hop = %.1f points (calibration step %.3f ns); best of %d, spread %.1f %%", r.NsPerHop, r.Points, r.CalNs, r.Reps, r.Spread*100)
 	if r.Command != "" {
@@ -154,7 +156,7 @@ func (w *sheet) bench(r *bench.Result) {
 func (w *sheet) comparison(c *bench.Comparison, against string) {
 	w.bench(&c.Result)
 	w.line("")
-	w.line("against %s", against)
+	w.line("compared with %s", against)
 	w.bench(&c.Against)
 	w.line("")
 	w.line("against / this\tpoints %.3f (this / against %.3f); best of each, %d interleaved pairs", c.PointsRatio, 1/c.PointsRatio, c.Pairs)

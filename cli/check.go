@@ -25,74 +25,91 @@ type checkFlags struct {
 	dot      string
 	against  string
 	sonic    sonicFlags
+
+	requireLossless bool
 }
 
 func (a *app) checkCommand() *cobra.Command {
 	f := &checkFlags{}
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
-		Short: "Look for mistakes in a fabric, or in the configuration of switches, without running it",
-		Long: `Looks at the fabric of a scenario without running it:
+		Short: "Find configuration problems without a simulation",
+		Long: `Check a scenario, configurations of SONiC switches, or a trace, without a simulation.
 
-  - headroom that cannot take what is in flight when a queue is paused,
-  - buffers of which more is promised than there is,
-  - lossless classes that are not lossless on their whole way,
-  - congestion marks that nobody gives, or that come after PFC has paused,
-  - pauses that a lost RESUME would never end,
-  - faults after the end of the run, and all that xoff run would refuse,
-  - loops of buffers that can wait for each other (deadlocks), also when links
-    fail and routes go around them,
-  - hosts that failures cut off, and how far the pauses of a stuck host spread.
+In a scenario, find:
 
-Every host may send to every other, in every lossless class; --flows looks at the
-flows of the scenario instead. Exit code 1 says that there are problems; with
---against, which prints what a change made better or worse, that some are new or
-worse. See docs/check.md.
+  - headroom that is too small for the bytes in flight after a pause,
+  - buffers with more reserved bytes than they have,
+  - classes that are not lossless on the whole path,
+  - congestion control without congestion marks, or marks that come after PFC,
+  - pauses that never end if a RESUME is lost,
+  - faults after the end of the run, and everything that xoff run rejects,
+  - loops of buffers that can wait for each other (deadlocks), also on the routes
+    around failed links,
+  - hosts cut off by failures, and how far the pauses of a stuck host spread.
+
+By default every host sends to every other host in every lossless class; --flows
+checks the scenario's flows instead. With --against, print only changes for the
+better or worse. Exit code 1: there are problems; with --against, new or worse
+problems. See docs/check.md.
 
   xoff check examples/dsh-fig16.yaml
   xoff check examples/dsh-leaf-spine.yaml --failures 2
   xoff check new.yaml --against old.yaml
 
-Of configurations of SONiC switches (config_db.json, several of them, or a folder)
-it says whether they are lossless, by the rules of docs/sonic.md: which headroom is
-too small, which maps disagree, where PFC and drops begin. Exit code 1 says that
-there are errors; with --against, that there are errors which the other
-configuration does not have.
+For SONiC switches (config_db.json files or a folder), decide whether they are
+lossless by the rules of docs/sonic.md: too little headroom, conflicting maps, the
+PFC and drop thresholds. Exit code 1: there are errors; with --against, errors that
+the other configuration does not have. A switch on which nothing is lossless, or whose
+input is incomplete, is a warning; with --require-lossless, the exit code is 1.
 
   xoff check config_db.json
   xoff check fabric/ --chip 'leaf*=td3,spine*=th3' --lookup pg_profile_lookup.ini
-  xoff check new.json --against old.json`,
+  xoff check new.json --against old.json
+
+For a trace (GOAL: .goal, .gol, .bin; htsim: .cm, .tm, .topo), print what is in it,
+what is wrong with it, and what a run would cost. Exit code 1: messages do not
+match; 2: the file cannot be read.
+
+  xoff check llama.goal`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if ofSwitches(args) {
+			if areSwitchConfigs(args) {
 				return nil
 			}
 			return oneFile(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if ofSwitches(args) {
-				if flag := f.ofScenario(cmd); flag != "" {
-					return failf(exitInput, "--%s is for scenarios; allowed with configurations of switches: --lookup, --chip, --memory, --cables, --against", flag)
+			if areSwitchConfigs(args) {
+				if flag := f.scenarioFlag(cmd); flag != "" {
+					return failf(exitInput, "--%s is for scenarios (allowed with switch configurations: --lookup, --chip, --memory, --cables, --against, --require-lossless)", flag)
 				}
 				return a.checkSonic(cmd.Context(), args, f)
 			}
 			if flag := f.sonic.given(); flag != "" {
-				return failf(exitInput, "%s is for configurations of switches; allowed: JSON files or folders", flag)
+				return failf(exitInput, "%s is for switch configurations (expected JSON files or folders)", flag)
+			}
+			if areTraces(args) {
+				return a.checkTrace(cmd, args[0])
+			}
+			if f.requireLossless {
+				return failf(exitInput, "--require-lossless is for switch configurations (expected JSON files or folders)")
 			}
 			return a.check(cmd, args[0], f)
 		},
 	}
 	f.sonic.register(cmd)
 	f.registerChanges(cmd)
-	cmd.Flags().IntVar(&f.failures, "failures", 1, "`N` links between switches may fail at the same time; 0: none")
-	cmd.Flags().BoolVar(&f.flows, "flows", false, "only pairs of hosts, and their classes, of which the scenario has flows")
-	cmd.Flags().StringVar(&f.against, "against", "", "`PATH` of the earlier scenario or switch configuration: print only what is better or worse now; --set and the like change FILE alone")
-	cmd.Flags().StringVar(&f.dot, "dot", "", "write the buffer dependencies to `FILE` for Graphviz, cycles in red; - prints them instead of findings")
+	cmd.Flags().IntVar(&f.failures, "failures", 1, "largest number `N` of links between switches that fail at the same time; 0: no failures")
+	cmd.Flags().BoolVar(&f.flows, "flows", false, "check only the host pairs and classes of the scenario's flows")
+	cmd.Flags().StringVar(&f.against, "against", "", "`PATH` of the earlier scenario or switch configuration: print only changes; --set and scheme flags change FILE only")
+	cmd.Flags().StringVar(&f.dot, "dot", "", "`FILE` for the buffer dependencies as a Graphviz graph, cycles in red; - prints them instead of findings")
+	cmd.Flags().BoolVar(&f.requireLossless, "require-lossless", false, "fail unless every switch configuration is judged lossless")
 	a.simulationFlags(cmd)
 	return cmd
 }
 
-// ofScenario names a flag that was given and means nothing for switches.
-func (f *checkFlags) ofScenario(cmd *cobra.Command) string {
+// scenarioFlag returns the first given flag that applies to scenarios only, or "".
+func (f *checkFlags) scenarioFlag(cmd *cobra.Command) string {
 	names := []string{"set", "seed", "failures", "flows", "dot"}
 	for _, s := range scenario.Shorthands {
 		names = append(names, s.Flag)
@@ -110,10 +127,10 @@ func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {
 		return err
 	}
 	if f.failures < 0 {
-		return failf(exitInput, "--failures is %d; allowed: 0 or more", f.failures)
+		return failf(exitInput, "--failures is %d (expected 0 or more)", f.failures)
 	}
 	if f.against != "" && f.dot != "" {
-		return failf(exitInput, "--dot draws one fabric; allowed: --dot, or --against")
+		return failf(exitInput, "--dot cannot be combined with --against")
 	}
 	cfg, report, err := a.checked(cmd, file, f.settings(), f)
 	if err != nil {
@@ -145,7 +162,7 @@ func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {
 	return nil
 }
 
-// checked reads a scenario and checks it.
+// checked reads and checks a scenario.
 func (a *app) checked(cmd *cobra.Command, file string, settings []string, f *checkFlags) (*scenario.Config, *check.Report, error) {
 	cfg, err := scenario.ReadFile(file, settings...)
 	if err != nil {
@@ -159,26 +176,26 @@ func (a *app) checked(cmd *cobra.Command, file string, settings []string, f *che
 		return nil, nil, wrap(exitInput, err)
 	}
 	m := a.newMeter()
-	var links atomic.Bool // are what it looks at now
-	waited := m.during(func(time.Duration) string { return "looks at flows, queues and routes" }, &links)
+	var failures atomic.Bool // the check of link failures reports its own progress
+	stop := m.showUntil(&failures, func(time.Duration) string { return "checking flows, queues and routes" })
 	report, err := check.Run(cmd.Context(), survey, check.Options{Failures: f.failures, Flows: f.flows, Workers: a.workers, Progress: func(done, all uint64) {
-		links.Store(true)
+		failures.Store(true)
 		m.show(func(passed time.Duration) string {
 			return fmt.Sprintf("%s of %s sets of failed links%s", count(done), count(all), timeLeft(float64(done)/float64(all), passed))
 		})
 	}})
-	waited()
+	stop()
 	m.clear()
 	switch {
 	case errors.Is(err, context.Canceled):
-		return nil, nil, failf(exitInterrupted, "interrupted; nothing is said about the links that were not looked at")
+		return nil, nil, failf(exitInterrupted, "interrupted: the check of link failures is incomplete")
 	case err != nil:
 		return nil, nil, wrap(exitInput, err)
 	}
 	return cfg, report, nil
 }
 
-// printAgainst prints what is better or worse than before.
+// printAgainst prints the changes between two checks.
 func (a *app) printAgainst(c *check.Comparison, file, against string) error {
 	var err error
 	switch {
@@ -186,7 +203,7 @@ func (a *app) printAgainst(c *check.Comparison, file, against string) error {
 		err = a.printJSON(c)
 	case !a.quiet:
 		w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
-		w.line("%s against %s: %d worse, %d better", file, against, len(c.Worse), len(c.Better))
+		w.line("%s compared with %s: %d worse, %d better", file, against, len(c.Worse), len(c.Better))
 		w.changes("worse", c.Worse, isTerminal(a.out))
 		w.changes("better", c.Better, isTerminal(a.out))
 		err = w.flush()
@@ -195,12 +212,12 @@ func (a *app) printAgainst(c *check.Comparison, file, against string) error {
 		return wrap(exitFailure, err)
 	}
 	if c.Problems > 0 {
-		return failf(exitFailure, "%s that %s did not have, or not as bad", plural(c.Problems, "problem"), against)
+		return failf(exitFailure, "%s new or worse than in %s", plural(c.Problems, "problem"), against)
 	}
 	return nil
 }
 
-// changes prints what has become better, or worse.
+// changes prints the changes for the better or worse.
 func (w *sheet) changes(word string, list []check.Change, wrapped bool) {
 	for _, c := range list {
 		w.line("")
@@ -255,12 +272,12 @@ func (a *app) printCheck(cfg *scenario.Config, r *check.Report) error {
 	w.line("")
 	w.budgets(r.Budgets)
 	w.line("")
-	w.looked(r)
+	w.coverage(r)
 	w.storm(r.Storm)
 	return w.flush()
 }
 
-// finding prints one of them.
+// finding prints one finding.
 func (w *sheet) finding(prefix string, f *check.Finding, wrapped bool) {
 	level := color.YellowString("note")
 	if f.Level == check.Problem {
@@ -289,14 +306,14 @@ func (w *sheet) finding(prefix string, f *check.Finding, wrapped bool) {
 		w.line("  if %s: %s", fails(cut.Links), check.Brief(cut.Hosts))
 	}
 	if f.Fix != "" {
-		w.text("  ", "mend: "+f.Fix, wrapped)
+		w.text("  ", "fix: "+f.Fix, wrapped)
 	}
 }
 
-// What is printed of many.
+// Limits of the printed report.
 const (
-	detailed = 3 // loops of which every hop is shown
-	shown    = 5 // sets of failed links
+	detailed = 3 // loops printed with every hop
+	shown    = 5 // printed sets of failed links
 )
 
 func fails(links []string) string {
@@ -306,7 +323,7 @@ func fails(links []string) string {
 	return strings.Join(links[:len(links)-1], ", ") + " and " + links[len(links)-1] + " fail"
 }
 
-// cycles prints their switches, and what waits at each of the first ones.
+// cycles prints the switches of loops, and the hops of the first ones.
 func (w *sheet) cycles(indent string, list []check.Cycle, more bool, hops int) {
 	for i, c := range list {
 		var names []string
@@ -326,7 +343,7 @@ func (w *sheet) cycles(indent string, list []check.Cycle, more bool, hops int) {
 				extra += ", pinned"
 			}
 			if h.Valley {
-				extra += ", down and up again"
+				extra += ", valley: down, then up"
 			}
 			if h.Cause.Classes != nil {
 				extra += ", " + check.ClassNames(h.Cause.Classes)
@@ -339,7 +356,7 @@ func (w *sheet) cycles(indent string, list []check.Cycle, more bool, hops int) {
 	}
 }
 
-// budgets prints what becomes of buffers. Cells have no spaces.
+// budgets prints how buffers are divided. Cells have no spaces.
 func (w *sheet) budgets(list []check.Budget) {
 	w.line("buffer_of\tswitches\tports\tbytes\theadroom\tprivate\tshared\tshared_%%")
 	for _, b := range list {
@@ -347,21 +364,22 @@ func (w *sheet) budgets(list []check.Budget) {
 	}
 }
 
-// looked says what was looked at.
-func (w *sheet) looked(r *check.Report) {
-	w.line("looked at what queues wait for what others: %s pairs", count(uint64(r.Dependencies)))
+// coverage prints what was checked.
+func (w *sheet) coverage(r *check.Report) {
+	w.line("checked buffer dependencies: %s", count(uint64(r.Dependencies)))
 	switch f := r.Failures; {
 	case r.Skipped != "":
-		w.line("failures of links were not looked at: %s", r.Skipped)
+		w.line("link failures not checked: %s", r.Skipped)
 	case f == nil || f.Links == 0:
 	case f.AtMost == 1:
-		w.line("and at the failure of each of %s: %d give cycles", plural(f.Links, "link"), f.Cyclic)
+		w.line("checked failures of single links: %d; %d cause cycles", f.Links, f.Cyclic)
 	default:
-		w.line("and at %s sets of up to %d failed links of %d: %d give cycles that no smaller set gives", count(f.Sets), f.AtMost, f.Links, f.Cyclic)
+		w.line("checked sets of up to %d failed links: %s, of %d links; %d cause cycles that no smaller set causes",
+			f.AtMost, count(f.Sets), f.Links, f.Cyclic)
 	}
 }
 
-// storm says how far pauses of one host would spread.
+// storm prints how far the pauses of a stuck host spread.
 func (w *sheet) storm(s *check.Storm) {
 	if s == nil {
 		return
@@ -371,16 +389,16 @@ func (w *sheet) storm(s *check.Storm) {
 		flows = fmt.Sprintf(", %d of %d flows", s.Flows, s.OfFlows)
 	}
 	if len(s.Paused) == 0 {
-		w.line("a host that gets stuck pauses no other")
+		w.line("a stuck host pauses no other host")
 		return
 	}
-	w.line("a host that gets stuck pauses at worst (%s) %d of %d other hosts, %d of %d ports between switches%s", s.Host, len(s.Paused), s.Hosts, len(s.Ports), s.OfPorts, flows)
+	w.line("worst stuck host: %s pauses %d of %d other hosts, %d of %d ports between switches%s", s.Host, len(s.Paused), s.Hosts, len(s.Ports), s.OfPorts, flows)
 }
 
-// width of text on a terminal.
+// width is the text width on a terminal.
 const width = 100
 
-// text prints words: on a terminal in lines of readable length, elsewhere in one.
+// text prints words, broken at width if wrapped and on one line otherwise.
 func (w *sheet) text(indent, words string, wrapped bool) {
 	line := indent
 	for _, word := range strings.Fields(words) {

@@ -14,7 +14,7 @@ import (
 	"github.com/xoff-net/xoff/internal/interop/sonic/rules"
 )
 
-// checkSonic judges configurations of switches.
+// checkSonic checks switch configurations.
 func (a *app) checkSonic(ctx context.Context, args []string, f *checkFlags) error {
 	if err := a.checkWorkers(); err != nil {
 		return err
@@ -38,12 +38,15 @@ func (a *app) checkSonic(ctx context.Context, args []string, f *checkFlags) erro
 	if n := r.Failed(); n > 0 {
 		return failf(exitFailure, "%s in %s", plural(n, what), strings.Join(args, ", "))
 	}
+	if f.requireLossless && r.Verdict != rules.Lossless {
+		return failf(exitFailure, "the verdict on %s is %q (expected %q, because of --require-lossless)", strings.Join(args, ", "), r.Verdict, rules.Lossless)
+	}
 	return nil
 }
 
-// judged reads configurations and says what is wrong with them.
+// judged reads and checks switch configurations.
 func (a *app) judged(ctx context.Context, args []string, f *checkFlags) (*check.SwitchReport, error) {
-	defer a.meanwhile("reads and judges configurations")()
+	defer a.showWorking("checking configurations")()
 	now, err := sonic.ReadPlant(args, &f.sonic.Extra)
 	if err != nil {
 		return nil, wrap(exitInput, err)
@@ -65,7 +68,7 @@ func (a *app) printSonic(r *check.SwitchReport) error {
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	several := len(r.Switches) > 1
 	if several {
-		w.together(r)
+		w.fabricVerdict(r)
 	}
 	for _, s := range r.Switches {
 		if several {
@@ -74,7 +77,7 @@ func (a *app) printSonic(r *check.SwitchReport) error {
 		w.verdict(s)
 		for j := range s.Findings {
 			if several && s.Findings[j].Severity == rules.Note {
-				continue // the same ones again and again; --json has them
+				continue // they repeat from switch to switch; --json has them
 			}
 			w.line("")
 			w.ruleFinding(&s.Findings[j], isTerminal(a.out))
@@ -82,23 +85,29 @@ func (a *app) printSonic(r *check.SwitchReport) error {
 		if several {
 			continue
 		}
-		if len(s.Skipped) > 0 {
+		if slices.ContainsFunc(s.Skipped, func(x rules.Skipped) bool { return !x.Decisive }) {
 			w.line("")
 		}
 		for _, skipped := range s.Skipped {
-			w.line("not judged: rule %d: %s", skipped.Rule, skipped.Why)
+			if !skipped.Decisive { // decisive ones are findings
+				w.line("not checked: rule %d: %s", skipped.Rule, skipped.Why)
+			}
 		}
 		if len(s.Unread) > 0 {
 			w.line("")
-			w.text("", "tables not looked at: "+strings.Join(s.Unread, ", "), isTerminal(a.out))
+			w.text("", "tables not read: "+strings.Join(s.Unread, ", "), isTerminal(a.out))
 		}
 	}
 	if r.Fabric != nil {
 		w.line("")
 		w.fabric(r.Fabric, isTerminal(a.out))
 	}
-	w.line("")
-	w.losslessGroups(r.Switches)
+	if slices.ContainsFunc(r.Switches, func(s *rules.Report) bool { return len(s.Groups) > 0 }) {
+		w.line("")
+		w.losslessGroups(r.Switches)
+		w.line("")
+		w.text("", boundsNote, isTerminal(a.out))
+	}
 	if r.Against != nil {
 		w.line("")
 		w.change(r.Against, isTerminal(a.out))
@@ -109,49 +118,80 @@ func (a *app) printSonic(r *check.SwitchReport) error {
 	return w.flush()
 }
 
-// together prints the line that answers the question for several switches.
-func (w *sheet) together(r *check.SwitchReport) {
-	var bad []string
-	for _, s := range r.Switches {
-		if s.Count(rules.Error) > 0 {
-			bad = append(bad, s.Switch)
+// fabricVerdict prints the verdict for several switches, and the switches with a verdict other
+// than lossless. A loop of buffers is an error of the fabric: its headline is never lossless.
+func (w *sheet) fabricVerdict(r *check.SwitchReport) {
+	var parts []string
+	for i := len(rules.Verdicts) - 1; i > 0; i-- {
+		var names []string
+		for _, s := range r.Switches {
+			if s.Verdict == rules.Verdicts[i] {
+				names = append(names, s.Switch)
+			}
+		}
+		if rules.Verdicts[i] == rules.NotLossless && r.Fabric != nil && len(r.Fabric.Findings) > 0 {
+			names = append(names, "loops of buffers")
+		}
+		if len(names) > 0 {
+			parts = append(parts, coloured(rules.Verdicts[i])+": "+strings.Join(names, ", "))
 		}
 	}
-	verdict := color.GreenString("lossless")
-	if len(bad) > 0 {
-		verdict = color.RedString("NOT LOSSLESS") + ": " + strings.Join(bad, ", ")
+	verdict := strings.Join(parts, "; ")
+	if len(parts) == 0 {
+		verdict = coloured(rules.Lossless)
 	}
 	w.line("%s: %s; %s, %s, %s (notes with --json)", fmt.Sprintf("%d switches", len(r.Switches)), verdict,
 		plural(r.Errors, "error"), plural(r.Warnings, "warning"), plural(r.Notes, "note"))
 }
 
-// fabric prints what is found in switches together.
+// fabric prints the findings that concern several switches.
 func (w *sheet) fabric(r *check.FabricReport, wrapped bool) {
 	switch {
 	case r.Skipped != "":
-		w.text("", "loops of buffers are not judged: "+r.Skipped, wrapped)
+		w.text("", "loops of buffers not checked: "+r.Skipped, wrapped)
 	case len(r.Findings) == 0:
-		w.line("%s, whatever single link fails", color.GreenString("no buffers wait for each other in a loop"))
+		w.line("%s, also when any single link fails", color.GreenString("no loops of buffers"))
 	}
 	for i := range r.Findings {
 		w.finding("", &r.Findings[i], wrapped)
 	}
+	if n := len(r.Assumed); n > 0 {
+		some := strings.Join(r.Assumed[:min(keysShown, n)], "; ")
+		if n > keysShown {
+			some += fmt.Sprintf(" and %d more switches (--json lists all)", n-keysShown)
+		}
+		if len(r.Findings) > 0 {
+			some += "; fix: if some of these switches have no hosts, name the hosts of the others in DEVICE_NEIGHBOR, or set type in DEVICE_METADATA (ToRRouter, LeafRouter, SpineRouter)"
+		}
+		w.text("", "assumed hosts on ports without a neighbour: "+some, wrapped)
+	}
 }
 
-// verdict prints the line that answers the question.
+// coloured returns a verdict for a headline.
+func coloured(v rules.Verdict) string {
+	switch v {
+	case rules.Lossless:
+		return color.GreenString("%s", v)
+	case rules.NotLossless:
+		return color.RedString("%s", strings.ToUpper(string(v)))
+	}
+	return color.YellowString("%s", v)
+}
+
+// verdict prints the verdict for one switch.
 func (w *sheet) verdict(s *rules.Report) {
-	verdict := color.GreenString("lossless")
+	verdict := coloured(s.Verdict)
 	if n := s.Count(rules.Error); n > 0 {
-		verdict = color.RedString("NOT LOSSLESS") + ", " + plural(n, "error")
+		verdict += ", " + plural(n, "error")
 	}
 	w.line("%s (%s, %s buffers): %s, %s, %s", color.New(color.Bold).Sprint(s.Switch), s.Chip, s.Model, verdict,
 		plural(s.Count(rules.Warning), "warning"), plural(s.Count(rules.Note), "note"))
 }
 
-// keysShown is how many keys of a finding are printed.
+// keysShown is the number of keys printed per finding.
 const keysShown = 3
 
-// ruleFinding prints one finding.
+// ruleFinding prints one finding of a rule.
 func (w *sheet) ruleFinding(f *rules.Finding, wrapped bool) {
 	level := color.YellowString("%s", f.Severity)
 	if f.Severity == rules.Error {
@@ -168,20 +208,23 @@ func (w *sheet) ruleFinding(f *rules.Finding, wrapped bool) {
 	w.text("  ", f.What, wrapped)
 	if f.Severity != rules.Note {
 		w.text("  ", "why: "+f.Why, wrapped)
-		w.text("  ", "mend: "+f.Fix, wrapped)
+		w.text("  ", "fix: "+f.Fix, wrapped)
 		if f.Case != "" {
 			w.text("  ", "seen: "+f.Case, wrapped)
 		}
 	}
 }
 
-// losslessGroups prints the table of priority groups; alike ones of a switch are
-// one line. Cells have no spaces.
+// boundsNote explains the bounds in the table of priority groups.
+var boundsNote = fmt.Sprintf("least decides: headroom below it is an error. It counts the cable and one frame, for a peer that reacts at once. Other bounds assume more: need the reaction time of 802.3, need_small also small packets that waste cells, exact all delays of a simulation and frames of %d B.", int64(rules.MinFrame))
+
+// losslessGroups prints the table of priority groups. Identical groups of a switch share a
+// line. Cells have no spaces.
 func (w *sheet) losslessGroups(list []*rules.Report) {
-	w.line("switch\tport\tpg\talike\trate\tcable\tneed\tneed_small\texact\theadroom\tpfc_at\tdrop_at\tspare")
+	w.line("switch\tport\tpg\tidentical\trate\tcable\tleast\tneed\tneed_small\texact\theadroom\tpfc_at\tdrop_at\tspare")
 	for _, s := range list {
 		var first []rules.Group
-		var alike []int
+		var identical []int
 		for _, g := range s.Groups {
 			i := slices.IndexFunc(first, func(o rules.Group) bool {
 				o.Port, o.Group = g.Port, g.Group
@@ -189,24 +232,24 @@ func (w *sheet) losslessGroups(list []*rules.Report) {
 			})
 			if i < 0 {
 				i = len(first)
-				first, alike = append(first, g), append(alike, 0)
+				first, identical = append(first, g), append(identical, 0)
 			}
-			alike[i]++
+			identical[i]++
 		}
 		for i, g := range first {
 			cable := g.Cable
 			if cable == "" {
 				cable = "-"
 			}
-			w.line("%s\t%s\t%d\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d", s.Switch, g.Port, g.Group, alike[i], g.Rate, cable,
-				int64(g.Need), int64(g.Small), int64(g.Exact), int64(g.Have), int64(g.PFC), int64(g.Drop), int64(g.Spare))
+			w.line("%s\t%s\t%d\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d", s.Switch, g.Port, g.Group, identical[i], g.Rate, cable,
+				int64(g.Least), int64(g.Need), int64(g.Small), int64(g.Exact), int64(g.Have), int64(g.PFC), int64(g.Drop), int64(g.Spare))
 		}
 	}
 }
 
-// change prints what is different from another configuration.
+// change prints the differences from another configuration.
 func (w *sheet) change(c *rules.Change, wrapped bool) {
-	w.line("against the other configuration: %s, %s, %d as before", plural(len(c.New), "new finding"), plural(len(c.Gone), "finding")+" gone", c.Kept)
+	w.line("compared with the other configuration: %s, %s, %d unchanged", plural(len(c.New), "new finding"), plural(len(c.Gone), "finding")+" gone", c.Kept)
 	for i := range c.New {
 		w.line("")
 		w.line("new")

@@ -1,5 +1,5 @@
-// Package cli is the whole command, for anybody's main: with the schemes that are
-// registered before Main is called, wherever they live (docs/extend.md).
+// Package cli implements the xoff command, for package main and for programs that add their own
+// schemes: they register them and call Main (docs/extend.md).
 package cli
 
 import (
@@ -28,8 +28,8 @@ const (
 	exitInterrupted = run.Interrupted
 )
 
-// failure is an error of a command with the exit code that it calls for. Other
-// errors come from the parser of the command line.
+// failure is an error of a command with its exit code. Errors of other types come from the
+// command line parser.
 type failure struct {
 	code int
 	err  error
@@ -37,7 +37,7 @@ type failure struct {
 
 func (f *failure) Error() string {
 	if f.err == nil {
-		return fmt.Sprintf("ended with %d", f.code)
+		return fmt.Sprintf("exit code %d", f.code)
 	}
 	return f.err.Error()
 }
@@ -48,7 +48,7 @@ func failf(code int, format string, args ...any) error {
 	return &failure{code, fmt.Errorf(format, args...)}
 }
 
-// app is one invocation: where it writes, and the flags that several commands have.
+// app is one invocation: its outputs and the flags that several commands share.
 type app struct {
 	out, err io.Writer
 
@@ -59,11 +59,11 @@ type app struct {
 	workers int
 }
 
-// Main runs a command line and returns the exit code: the whole command, for
-// anybody's main. Schemes that were registered before are part of it.
+// Main runs a command line on the standard outputs and returns the exit code. Commands know
+// all schemes that were registered before the call.
 func Main(args []string) int { return Run(args, os.Stdout, os.Stderr) }
 
-// Run is Main with other places to write to.
+// Run is like Main but writes to the given outputs.
 func Run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -78,8 +78,8 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	if said, ok := err.(*failure); ok && said.err == nil {
-		return said.code // whoever failed has said why
+	if silent, ok := err.(*failure); ok && silent.err == nil {
+		return silent.code // the reason is already printed
 	}
 	fmt.Fprintf(stderr, "xoff: %v\n", err)
 	var in *scenario.InputError
@@ -93,21 +93,20 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	return exitInput
 }
 
-// Command is the tree of commands, for those who write about it: man pages,
-// completions.
+// Command returns the command tree, for generators of man pages and completions.
 func Command() *cobra.Command { return (&app{out: os.Stdout, err: os.Stderr}).root() }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "xoff",
 		Short:         "Simulate lossless Ethernet (PFC, RoCE) packet by packet",
-		Long:          "xoff simulates lossless Ethernet fabrics packet by packet: shared buffers, PFC, congestion control.\nStart with `xoff demo`.",
+		Long:          "Simulate lossless Ethernet fabrics packet by packet: shared buffers, PFC, congestion control.\nStart with `xoff demo`.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          noSuchCommand,
+		Args:          rejectCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().NFlag() > 0 {
-				return failf(exitInput, "--json and --quiet are flags of commands; allowed: xoff COMMAND --json")
+				return failf(exitInput, "--json and --quiet need a command (expected xoff COMMAND --json)")
 			}
 			return cmd.Help()
 		},
@@ -122,7 +121,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// printJSON prints the one document of a command.
+// printJSON prints v as indented JSON. A command prints one document.
 func (a *app) printJSON(v any) error {
 	e := json.NewEncoder(a.out)
 	e.SetIndent("", "  ")
@@ -130,7 +129,7 @@ func (a *app) printJSON(v any) error {
 	return e.Encode(v)
 }
 
-// wrap gives an error an exit code; nil stays nil.
+// wrap attaches an exit code to err. It returns nil if err is nil.
 func wrap(code int, err error) error {
 	if err == nil {
 		return nil

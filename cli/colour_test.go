@@ -17,8 +17,8 @@ var (
 	wall    = regexp.MustCompile(`hops, in \S+`)
 )
 
-// TestVerdictColours checks what is green, red and yellow, and that nothing but colour is
-// different from output without.
+// TestVerdictColours checks which words are green, red and yellow, and that output with and
+// without colour differs in escape codes only.
 func TestVerdictColours(t *testing.T) {
 	files := t.TempDir()
 	for _, script := range []string{"check", "deadlock", "lossless", "sonic"} {
@@ -32,11 +32,11 @@ func TestVerdictColours(t *testing.T) {
 	}
 	t.Chdir(files)
 	const red, green, yellow = "31 ", "32 ", "33 "
-	const none = "none of lossless classes"
+	const none = "none in lossless classes"
 	exact := "--flow-control pfc:headroom=exact --set switch.buffer.size=2MB"
 	for _, c := range []struct {
 		command string
-		want    []string // on both outputs, in order
+		want    []string // coloured words on both outputs, in order
 	}{
 		{"check lossless/tight.yaml " + exact, []string{green + "no problems"}},
 		{"check lossless/tight.yaml", []string{red + "1 problem", red + "PROBLEM"}},
@@ -45,9 +45,9 @@ func TestVerdictColours(t *testing.T) {
 		{"run lossless/tight.yaml --report=false --invariants count -o out-exact " + exact, []string{
 			green + none, green + "all held",
 		}},
-		{"run lossless/tight.yaml --report=false -o out-tight", []string{red + "4,134 OF LOSSLESS CLASSES"}},
+		{"run lossless/tight.yaml --report=false -o out-tight", []string{red + "4,134 IN LOSSLESS CLASSES"}},
 		{"run deadlock/loop.yaml --report=false -o out-loop", []string{
-			red + "3 measured flows did not finish", red + "since 3.51us, to the end of the run", green + none,
+			red + "3 measured flows did not finish", red + "from 3.51us to the end of the run", green + none,
 		}},
 		{"run check/damaged.yaml --report=false -o out-damaged", []string{green + none, yellow + "warning"}},
 		{"demo --set run.arrivals=20us --report=false", []string{green + none, green + "not one frame was dropped"}},
@@ -64,7 +64,7 @@ func TestVerdictColours(t *testing.T) {
 			}
 			plain, coloured := output("", ""), output("", "1")
 			if escapes.MatchString(plain) {
-				t.Errorf("colour in a pipe: %q", plain)
+				t.Errorf("output to a pipe has colours: %q", plain)
 			}
 			if without := escapes.ReplaceAllString(coloured, ""); without != plain {
 				t.Errorf("with colour\n%s\nwithout\n%s", without, plain)

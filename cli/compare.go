@@ -13,24 +13,27 @@ import (
 )
 
 func (a *app) compareCommand() *cobra.Command {
-	f := &sweepFlags{resume: true} // points that fit are never computed twice
+	f := &sweepFlags{resume: true} // finished points are reused
 	cmd := &cobra.Command{
 		Use:   "compare {FILE --vary KEY=a,b,c ... | RUN RUN...}",
-		Short: "Compare variants of a scenario, or folders of results",
-		Long: `Prints one column per variant and one line per metric, with 95 % confidence
-intervals over seeds. A variant is marked as better (*) only when the interval of
-its difference from every other one excludes zero; ~ is the best on average, but
-perhaps by chance; = is equal to the first. The same with figures is in report.html.
+		Short: "Compare variants of a scenario, or results folders",
+		Long: `Compare variants of a scenario, or results folders of xoff run and xoff sweep. Print
+one column per variant and one line per metric, with 95 % confidence intervals over
+seeds, and write the same with figures to report.html.
+
+  *  better than every other variant: the interval of each difference excludes 0
+  ~  best on average, but perhaps by chance
+  =  equal to the first variant
 
   xoff compare mine.yaml --vary switch.policy.name=dt,static --seeds 5
-  xoff compare results/before results/after        folders of run or sweep`,
-		Args: something,
+  xoff compare results/before results/after`,
+		Args: minOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(f.vary) == 0 {
 				return a.compareFolders(cmd, args, f)
 			}
 			if len(args) != 1 {
-				return failf(exitInput, "--vary takes one scenario file, not %d; allowed: FILE --vary KEY=a,b,c, or folders of results without --vary", len(args))
+				return failf(exitInput, "--vary needs one scenario file: found %d (expected FILE --vary KEY=a,b,c, or results folders without --vary)", len(args))
 			}
 			t, err := a.sweep(cmd, args[0], f, "compare")
 			if err != nil {
@@ -47,7 +50,7 @@ perhaps by chance; = is equal to the first. The same with figures is in report.h
 		},
 	}
 	f.register(cmd)
-	a.outputFlag(cmd, "`FOLDER` for results and the report (default results/NAME-compare, or results/comparison for folders)")
+	a.outputFlag(cmd, "`FOLDER` for results and report (default results/NAME-compare; for folders results/comparison)")
 	a.simulationFlags(cmd)
 	return cmd
 }
@@ -59,30 +62,30 @@ func (a *app) compareFolders(cmd *cobra.Command, folders []string, f *sweepFlags
 	}
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
-			return failf(exitInput, "--%s changes nothing about results that are there; allowed: with FILE --vary KEY=a,b,c", name)
+			return failf(exitInput, "--%s has no effect on existing results (expected FILE --vary KEY=a,b,c)", name)
 		}
 	}
 	for _, folder := range folders {
 		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
-			return failf(exitInput, "%s is a file; allowed: folders of results, or FILE --vary KEY=a,b,c", folder)
+			return failf(exitInput, "%s is a file (expected results folders, or FILE --vary KEY=a,b,c)", folder)
 		}
 	}
 	variants, err := sweep.ReadVariants(folders)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	// Before the page is written, so that there is none of what cannot be compared.
+	// Fail before the page is written.
 	if _, err := sweep.Compare(variants, columns(f.metrics)); err != nil {
 		return wrap(exitInput, err)
 	}
 	page := ""
 	if f.run.report {
-		page = a.leaveReport(folders, a.folderFor("comparison"))
+		page = a.writeComparison(folders, a.folderFor("comparison"))
 	}
 	return a.compare(variants, f, page)
 }
 
-// compare prints a comparison, and where its page is if it has one.
+// compare prints a comparison, and the path of its page if there is one.
 func (a *app) compare(variants []*sweep.Variant, f *sweepFlags, page string) error {
 	c, err := sweep.Compare(variants, columns(f.metrics))
 	if err != nil {
@@ -103,10 +106,10 @@ func (a *app) compare(variants []*sweep.Variant, f *sweepFlags, page string) err
 	return wrap(exitFailure, w.flush())
 }
 
-// maxDiffer is how many differing keys are worth showing.
+// maxDiffer is the number of printed keys in which scenarios differ.
 const maxDiffer = 12
 
-// compared prints a comparison. Names of variants become letters.
+// compared prints a comparison. Letters stand for the variants.
 func (w *sheet) compared(c *sweep.Comparison) {
 	var head []string
 	for i, v := range c.Variants {
@@ -132,15 +135,15 @@ func (w *sheet) compared(c *sweep.Comparison) {
 	w.line("")
 	w.line("%s", c.Confidence())
 	w.line("= equal to A")
-	w.line("* better than every other: the 95 %% interval of each difference excludes 0")
+	w.line("* better than every other variant: the 95 %% interval of each difference excludes 0")
 	w.line("~ best on average, perhaps by chance")
 }
 
-// differ shows in what the scenarios differ, as far as their labels do not.
+// differ prints the keys in which scenarios differ, except those in their labels.
 func (w *sheet) differ(c *sweep.Comparison, letters []string) {
 	list, parameters := c.Unlabelled()
 	if len(c.Differ) == 0 {
-		w.line("the scenarios are the same but for the seed")
+		w.line("the scenarios are identical except for the seed")
 		w.line("")
 	}
 	var lines [][]string
@@ -148,20 +151,20 @@ func (w *sheet) differ(c *sweep.Comparison, letters []string) {
 		lines = append(lines, append([]string{"  " + d.Key}, dashes(d.Values)...))
 	}
 	if len(lines) > 0 {
-		w.fitted(append([]string{"scenarios differ in"}, letters...), 1, lines)
+		w.fitted(append([]string{"different keys"}, letters...), 1, lines)
 	}
 	if more := len(list) - len(lines); more > 0 {
 		w.line("  and %d more keys (--json lists them)", more)
 	}
 	if parameters > 0 {
-		w.line("the schemes that differ have %d parameters of their own (--json lists them)", parameters)
+		w.line("the different schemes also have %d parameters (--json lists them)", parameters)
 	}
 	if len(lines)+parameters > 0 {
 		w.line("")
 	}
 }
 
-// letters names columns A to Z, then A1, B1 and so on.
+// letters returns the name of column i: A to Z, then A1, B1 and so on.
 func letters(i int) string {
 	name := string(rune('A' + i%26))
 	if i >= 26 {
@@ -170,6 +173,7 @@ func letters(i int) string {
 	return name
 }
 
+// dashes replaces empty values by dashes.
 func dashes(values []string) []string {
 	var list []string
 	for _, v := range values {

@@ -19,7 +19,7 @@ func (a *app) demoCommand() *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Run a built-in scenario: an incast on a leaf-spine fabric under PFC",
+		Short: "Run a built-in scenario: an incast on a leaf-spine fabric with PFC",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
@@ -46,32 +46,32 @@ func (a *app) demoCommand() *cobra.Command {
 	return cmd
 }
 
-// explain says in words what the demo shows, with the numbers of this run.
+// explain prints what the demo shows, with the numbers of this run.
 func (a *app) explain(s *metrics.Summary, cfg *scenario.Config) error {
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	incast := cfg.Workload[1].Params.(*workload.Incast)
 	w.line("")
 	w.line("What happened")
-	w.line("  Again and again %d hosts sent %s each to one host at the same moment. Its link takes one", incast.Senders, incast.Size)
-	w.line("  frame at a time, so the rest piled up in the switch before it.")
+	w.line("  Again and again, %d hosts sent %s each to one host at the same moment. Its link carries one", incast.Senders, incast.Size)
+	w.line("  frame at a time, so the other frames queued up in its switch.")
 	if s.Pauses.Pauses > 0 {
-		w.line("  Before its buffer ran out, that switch told its neighbours to stop sending (PFC): %s", count(s.Pauses.Pauses))
-		w.line("  pauses in all. A paused switch fills up in turn and pauses its own neighbours.")
+		w.line("  Before its buffer ran out, the switch told its neighbours to stop sending (PFC): %s", count(s.Pauses.Pauses))
+		w.line("  pauses in total. A paused switch fills up in turn and pauses its own neighbours.")
 	}
 	if s.Drops.Lossless == 0 {
 		w.line("  So %s.", color.GreenString("not one frame was dropped"))
 	} else {
-		w.line("  %s all the same, and hosts sent %s packets again.",
+		w.line("  Even so, %s, and hosts retransmitted %s packets.",
 			color.RedString("%s frames were dropped", count(s.Drops.Lossless)), count(s.Transport.Retransmissions))
 	}
 	if b, i := s.Workloads[0].Slowdown, s.Workloads[1].Slowdown; b != nil && i != nil {
-		w.line("  The price is waiting: half of the incast flows took more than %.1f times as long as alone in", i.P50)
-		w.line("  the network, and 1 in 100 of the background flows more than %.1f times.", b.P99)
+		w.line("  The price is delay: half of the incast flows took more than %.1f times as long as in an empty", i.P50)
+		w.line("  network, and 1 in 100 background flows more than %.1f times.", b.P99)
 	}
 	w.line("")
 	w.line("Try next")
-	w.line("  xoff demo --flow-control none\tthe same without pauses: frames are lost instead")
+	w.line("  xoff demo --flow-control none\tthe same without pauses: frames are dropped instead")
 	w.line("  xoff demo --cc none\tsenders that do not slow down: more pauses")
-	w.line("  xoff list\tevery scheme there is")
+	w.line("  xoff list\tall schemes")
 	return w.flush()
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// The same scenario gives the same bytes whatever the number of workers, of
-// processors, and the length of windows.
-func TestResultsDoNotDependOnHow(t *testing.T) {
+// The same scenario gives the same bytes for any number of workers and processors, and any
+// window length.
+func TestResultsIndependentOfSettings(t *testing.T) {
 	sameResults(t, []setting{{1, 1, 1}, {2, 2, 2}, {5, 4, 3}})
 }
 
-// setting is a way to run a scenario.
+// setting has the values of GOMAXPROCS, --workers and --window-divisor of a run.
 type setting struct{ procs, workers, divisor int }
 
-// sameResults compares the files of runs with different settings.
+// sameResults checks that runs with different settings write identical files.
 func sameResults(t *testing.T, settings []setting) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -31,11 +31,11 @@ func sameResults(t *testing.T, settings []setting) {
 		got := resultFiles(t, "--workers", fmt.Sprint(c.workers), "--window-divisor", fmt.Sprint(c.divisor), "--invariants", "strict")
 		if want == nil {
 			want = got
-			coverage(t, got["summary.json"])
+			checkCoverage(t, got["summary.json"])
 		}
 		for file := range want {
 			if !bytes.Equal(got[file], want[file]) {
-				t.Errorf("%d processors, %d workers, windows / %d: %s differs", c.procs, c.workers, c.divisor, file)
+				t.Errorf("%d processors, %d workers, window divisor %d: %s differs", c.procs, c.workers, c.divisor, file)
 			}
 		}
 	}
@@ -62,14 +62,15 @@ func resultFiles(t *testing.T, flags ...string) map[string][]byte {
 		}
 		files[f.Name()] = data
 	}
-	if len(files) != 20 { // summary, report, scenario, four tables, twelve probes, and the list of them
-		t.Fatalf("%d files", len(files))
+	if len(files) != 20 { // summary, report, scenario, four tables, twelve probes, list of files
+		t.Fatalf("%d files, want 20", len(files))
 	}
 	return files
 }
 
-// coverage makes sure that the scenario has something in it to go wrong.
-func coverage(t *testing.T, summary []byte) {
+// checkCoverage checks that the run has pauses, marks, drops and retransmissions, but no lossless
+// drops and no unfinished flows.
+func checkCoverage(t *testing.T, summary []byte) {
 	t.Helper()
 	var s metrics.Summary
 	if err := json.Unmarshal(summary, &s); err != nil {
@@ -77,9 +78,9 @@ func coverage(t *testing.T, summary []byte) {
 	}
 	if s.Pauses.Pauses == 0 || s.Network.Marks == 0 || s.Drops.Link == 0 || s.Drops.Overflow == 0 || s.Drops.NoRoute == 0 ||
 		s.Transport.Retransmissions == 0 || s.Transport.Timeouts == 0 || s.Transport.CNPs == 0 || s.Buffer.PeakHeadroom == 0 {
-		t.Errorf("the scenario is too quiet: %s", summary)
+		t.Errorf("the run lacks pauses, marks, drops or retransmissions: %s", summary)
 	}
 	if s.Drops.Lossless != 0 || s.Flows.Unfinished != 0 {
-		t.Errorf("the scenario is not healthy: %s", summary)
+		t.Errorf("lossless drops or unfinished flows: %s", summary)
 	}
 }

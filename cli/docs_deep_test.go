@@ -8,7 +8,7 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
-// TestDeepDocsTutorial runs the commands of docs/extend.md, which builds a program.
+// TestDeepDocsTutorial runs the commands of docs/extend.md, which build a program.
 func TestDeepDocsTutorial(t *testing.T) {
 	deep.Turn(t)
 	tutorial(t, true)

@@ -11,8 +11,8 @@ import (
 	"github.com/xoff-net/xoff/internal/interop/sonic/rules"
 )
 
-// TestDocsOutputsSonic compares the tables of docs/sonic.md with those of the code, or
-// writes them with -rewrite.
+// TestDocsOutputsSonic compares the tables of docs/sonic.md with the code, or writes them
+// with -rewrite.
 func TestDocsOutputsSonic(t *testing.T) {
 	const page = "../docs/sonic.md"
 	data, err := os.ReadFile(page)
@@ -25,7 +25,7 @@ func TestDocsOutputsSonic(t *testing.T) {
 		before, rest, ok := strings.Cut(text, begin)
 		_, after, closed := strings.Cut(rest, end)
 		if !ok || !closed {
-			t.Fatalf("%s has no place for %s", page, name)
+			t.Fatalf("%s has no markers for the table %s", page, name)
 		}
 		text = before + begin + table + end + after
 	}
@@ -36,7 +36,7 @@ func TestDocsOutputsSonic(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("%s is not what the code says; run make docs", page)
+		t.Errorf("%s differs from the code; run make docs", page)
 	}
 }
 

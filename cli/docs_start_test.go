@@ -12,12 +12,12 @@ import (
 // startPages are the pages where readers begin, by kind of reader.
 var startPages = []string{"docs/start-researcher.md", "docs/start-operator.md", "docs/start-ai-cluster.md"}
 
-// TestDocsStart follows the start pages in an empty folder that has docs and examples
-// of the clone: YAML and CSV blocks with a file name are written, Go blocks are part of the
-// file they name, and commands print what the page shows.
+// TestDocsStart follows the start pages in a folder with links to docs and examples. It
+// writes YAML and CSV blocks to the files they name. Go blocks must be part of the file they
+// name, and commands must print what the page shows.
 func TestDocsStart(t *testing.T) {
 	if testing.Short() {
-		t.Skip("runs one simulation after another, which the race detector need not see")
+		t.Skip("runs simulations one by one: nothing for the race detector")
 	}
 	root, err := filepath.Abs("..")
 	if err != nil {

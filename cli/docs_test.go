@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what commands print into the documentation")
+var rewrite = flag.Bool("rewrite", false, "write the output of commands to the documentation")
 
-// TestDocsOutputs runs the commands that pages show and compares what they print,
-// or writes it there with -rewrite.
+// TestDocsOutputs runs the commands that pages show and compares their output, or writes it
+// to the page with -rewrite.
 func TestDocsOutputs(t *testing.T) {
 	t.Chdir("..")
 	t.Setenv("NO_COLOR", "1")
@@ -24,7 +24,7 @@ func TestDocsOutputs(t *testing.T) {
 		consoles(t, page, func(command string) string {
 			args, isOurs := strings.CutPrefix(command, "xoff ")
 			if !isOurs {
-				t.Fatalf("%s: not a command of xoff: %s", page, command)
+				t.Fatalf("%s: not an xoff command: %s", page, command)
 			}
 			var printed bytes.Buffer
 			Run(strings.Fields(args), &printed, &printed)
@@ -33,7 +33,7 @@ func TestDocsOutputs(t *testing.T) {
 	}
 }
 
-// TestDocsSee is the same for docs/see.md, whose commands are about one run.
+// TestDocsSee does the same for docs/see.md, whose commands use the results of one run.
 func TestDocsSee(t *testing.T) {
 	page, err := filepath.Abs("../docs/see.md")
 	if err != nil {
@@ -55,9 +55,9 @@ func TestDocsSee(t *testing.T) {
 	consoles(t, page, func(command string) string { return string(print(strings.Fields(command)[1:]...)) })
 }
 
-// consoles compares the blocks of a page that begin with ```console with what their
-// commands print. A line that begins with `$ ` is a command; a backslash at its end
-// continues it on the next line.
+// consoles compares the ```console blocks of a page with the output of their commands. A
+// line that begins with `$ ` is a command; a backslash at its end continues it on the next
+// line.
 func consoles(t *testing.T, page string, run func(command string) string) {
 	t.Helper()
 	data, err := os.ReadFile(page)
@@ -85,12 +85,12 @@ func consoles(t *testing.T, page string, run func(command string) string) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("%s differs from what its commands print; run make docs", page)
+		t.Errorf("%s differs from the output of its commands; run make docs", page)
 	}
 }
 
-// shell runs a command of a page with bash and returns what it prints. A pipe has the
-// exit code of its last part, as for the reader, and must print something.
+// shell runs a command of a page with bash and returns its output. A pipe has the exit code
+// of its last command, as in a terminal, so it must also print something.
 func shell(t *testing.T, dir, command string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-c", "set -e\n"+command)
@@ -104,12 +104,12 @@ func shell(t *testing.T, dir, command string) string {
 	return string(out)
 }
 
-// TestDocsTutorial compares the files that docs/extend.md shows with those of
-// examples/own-scheme, which TestOwnScheme builds. TestDeepDocsTutorial runs the commands.
+// TestDocsTutorial compares the files that docs/extend.md shows with examples/own-scheme,
+// which TestOwnScheme builds. TestDeepDocsTutorial runs the commands.
 func TestDocsTutorial(t *testing.T) { tutorial(t, false) }
 
-// tutorial follows docs/extend.md in an empty folder, block by block: files equal those of
-// the example. With execute, commands work and print what the page shows.
+// tutorial follows docs/extend.md in an empty folder, block by block. Files must equal the
+// example's. With execute, commands must work and print what the page shows.
 func tutorial(t *testing.T, execute bool) {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -142,7 +142,7 @@ func tutorial(t *testing.T, execute bool) {
 		case block[1] != "sh":
 			files++
 			if text != read(name) {
-				t.Errorf("%s of the page is not that of examples/own-scheme", name)
+				t.Errorf("%s differs between the page and examples/own-scheme", name)
 			}
 			write(name, text)
 		case !execute:
@@ -152,8 +152,8 @@ func tutorial(t *testing.T, execute bool) {
 			shell(t, above, text)
 		default:
 			commands += strings.Count(text, "\n")
-			if rest, ok := strings.CutPrefix(text, "go mod tidy\n"); ok { // what it would write, without a network
-				// The clone by its own path: the build cache has packages of that folder.
+			if rest, ok := strings.CutPrefix(text, "go mod tidy\n"); ok { // needs a network: write its result instead
+				// The build cache has the packages of this clone.
 				write("go.mod", strings.Replace(read("go.mod"), "=> ../..", "=> "+root, 1))
 				write("go.sum", read("go.sum"))
 				text = rest
@@ -162,7 +162,7 @@ func tutorial(t *testing.T, execute bool) {
 		}
 	}
 	if files != 6 || commands != 9 {
-		t.Errorf("the page has %d files and %d commands", files, commands)
+		t.Errorf("the page has %d files and %d commands, want 6 and 9", files, commands)
 	}
 	if !execute {
 		return
@@ -208,12 +208,12 @@ func TestDocsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if pages < 20 || links < 100 {
-		t.Errorf("only %d links on %d pages were seen", links, pages)
+		t.Errorf("found only %d links on %d pages", links, pages)
 	}
 }
 
-// hasHeading reports whether a page has the heading that an anchor names: in lower
-// case, with dashes for spaces and without punctuation.
+// hasHeading reports whether a page has the heading of an anchor. An anchor is the heading
+// in lower case, with dashes for spaces and without punctuation.
 func hasHeading(t *testing.T, page, anchor string) bool {
 	t.Helper()
 	data, err := os.ReadFile(page)

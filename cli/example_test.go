@@ -6,13 +6,13 @@ import (
 	"github.com/xoff-net/xoff/cli"
 )
 
-// The main of a program with schemes of its own: each registers itself in an init
-// function of its file, and every command knows it.
+// The main function of a program with its own schemes. Each scheme registers itself in an
+// init function, and every command knows it.
 func ExampleMain() {
 	os.Exit(cli.Main(os.Args[1:]))
 }
 
-// What the command prints can go elsewhere.
+// Run writes to any output.
 func ExampleRun() {
 	cli.Run([]string{"headroom", "--rate", "100Gbps", "--cable", "300m"}, os.Stdout, os.Stderr)
 	// Output:

@@ -17,9 +17,9 @@ func (a *app) explainCommand() *cobra.Command {
 	var flow int
 	cmd := &cobra.Command{
 		Use:   "explain RUN",
-		Short: "Say why a run went as it did",
-		Long: "Say why a run went as it did: what paused, who filled it, whom that held up, what was lost, and where the time\n" +
-			"of a flow went. RUN is a folder of results that `xoff run --explain` wrote.",
+		Short: "Explain a run",
+		Long: "Explain a run: which queues paused, which flows filled them, which ports they blocked, which frames were dropped,\n" +
+			"and where a flow spent its time. RUN is a results folder of `xoff run --explain`.",
 		Args: oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := explain.Options{Ports: ports, At: -1}
@@ -30,30 +30,31 @@ func (a *app) explainCommand() *cobra.Command {
 				}
 			}
 			if cmd.Flags().Changed("flow") && (ports != "" || at != "") {
-				return failf(exitInput, "--flow is about one flow; allowed: --flow without --port and --at")
+				return failf(exitInput, "--flow cannot be combined with --port or --at")
 			}
-			return a.tellWhy(args[0], o, flow, cmd.Flags().Changed("flow"))
+			return a.explainRun(args[0], o, flow, cmd.Flags().Changed("flow"))
 		},
 	}
-	cmd.Flags().StringVar(&ports, "port", "", "only what concerns ports that match `PATTERN`: NODE.to-NODE or NODE.portN, several with commas, * for any text")
-	cmd.Flags().StringVar(&at, "at", "", "only what was paused at a simulated `TIME`, such as 1.2ms")
-	cmd.Flags().IntVar(&flow, "flow", 0, "show where the time of flow `ID` went; ids are in flows.parquet")
+	cmd.Flags().StringVar(&ports, "port", "", "`PATTERN` of ports to explain: NODE.to-NODE or NODE.portN, comma-separated, * for any text (default: all ports)")
+	cmd.Flags().StringVar(&at, "at", "", "simulated `TIME` such as 1.2ms: explain only the pauses at that time (default: all)")
+	cmd.Flags().IntVar(&flow, "flow", 0, "`ID` of a flow in flows.parquet: show where it spent its time")
 	a.printFlags(cmd)
 	return cmd
 }
 
-// told is what can be printed.
-type told interface{ Text(w io.Writer) error }
+// printable is an explanation that can be printed as text.
+type printable interface{ Text(w io.Writer) error }
 
-func (a *app) tellWhy(folder string, o explain.Options, flow int, one bool) error {
+// explainRun explains a run, or one flow of it.
+func (a *app) explainRun(folder string, o explain.Options, flow int, one bool) error {
 	r, err := explain.Open(folder)
 	switch {
 	case errors.Is(err, explain.ErrNotRecorded):
-		return failf(exitInput, "%s: %w; allowed: `xoff run %s --explain -o FOLDER`, which records it", folder, err, filepath.Join(folder, run.ResolvedFile))
+		return failf(exitInput, "%s: %w; fix: `xoff run %s --explain -o FOLDER`", folder, err, filepath.Join(folder, run.ResolvedFile))
 	case err != nil:
-		return failf(exitInput, "%s holds no results of a run: %w; allowed: a folder that `xoff run --explain` wrote", folder, err)
+		return failf(exitInput, "no results of a run in %s: %w (expected a folder written by `xoff run --explain`)", folder, err)
 	}
-	var what told
+	var what printable
 	if one {
 		what, err = r.Flow(flow)
 	} else {

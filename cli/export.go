@@ -22,8 +22,8 @@ import (
 func (a *app) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Show results in other programs, or make configurations of switches",
-		Args:  noSuchCommand,
+		Short: "Convert results or scenarios for other programs",
+		Args:  rejectCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.exportPerfettoCommand(), a.exportSonicCommand())
@@ -35,8 +35,8 @@ func (a *app) exportPerfettoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "perfetto RUN",
 		Short: "Write the timeline of a run for ui.perfetto.dev",
-		Long: "Write the timeline of a run for ui.perfetto.dev, as `xoff run --perfetto` does.\n" +
-			"RUN is a folder of results. The scenario in it runs again, since events are not kept; results must be the same.",
+		Long: "Write the timeline of a run for ui.perfetto.dev, like `xoff run --perfetto`.\n" +
+			"RUN is a results folder. It has no events, so its scenario is simulated again and must give the same results.",
 		Args: oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if file == "" {
@@ -45,20 +45,20 @@ func (a *app) exportPerfettoCommand() *cobra.Command {
 			return a.exportPerfetto(cmd, args[0], file)
 		},
 	}
-	cmd.Flags().StringVar(&file, "file", "", "write the timeline to `FILE` (default RUN/trace.perfetto)")
+	cmd.Flags().StringVar(&file, "file", "", "`FILE` for the timeline (default RUN/trace.perfetto)")
 	a.printFlags(cmd)
 	a.workersFlag(cmd)
 	return cmd
 }
 
-// exportPerfetto runs the scenario of a folder again and writes its timeline.
+// exportPerfetto simulates the scenario in a results folder again and writes its timeline.
 func (a *app) exportPerfetto(cmd *cobra.Command, folder, file string) error {
 	if err := a.startRuns(); err != nil {
 		return err
 	}
 	want, err := os.ReadFile(filepath.Join(folder, run.SummaryFile))
 	if err != nil {
-		return failf(exitInput, "%s holds no results of a run: %w; allowed: a folder that `xoff run` wrote", folder, err)
+		return failf(exitInput, "no results of a run in %s: %w (expected a folder written by `xoff run`)", folder, err)
 	}
 	cfg, err := scenario.ReadFile(filepath.Join(folder, run.ResolvedFile))
 	if err != nil {
@@ -83,10 +83,10 @@ func (a *app) exportPerfetto(cmd *cobra.Command, folder, file string) error {
 		case done.Unwritten != nil:
 			return done.Unwritten
 		case cmd.Context().Err() != nil:
-			return failf(exitInterrupted, "interrupted: there is no timeline")
+			return failf(exitInterrupted, "interrupted: no timeline was written")
 		case !bytes.Equal(got.Bytes(), want):
-			return failf(exitFailure, "the scenario in %s gives other results now: they are of another version, or of a run that was interrupted; "+
-				"allowed: `xoff run %s --perfetto FILE`", folder, filepath.Join(folder, run.ResolvedFile))
+			return failf(exitFailure, "results differ from %s: they are from another version or an interrupted run; "+
+				"fix: `xoff run %s --perfetto FILE`", folder, filepath.Join(folder, run.ResolvedFile))
 		}
 		return nil
 	})
@@ -97,11 +97,11 @@ func (a *app) exportPerfetto(cmd *cobra.Command, folder, file string) error {
 		}
 		return wrap(exitFailure, err)
 	}
-	return a.tellTimeline(file, t.Events())
+	return a.printTimeline(file, t.Events())
 }
 
-// tellTimeline says what was written.
-func (a *app) tellTimeline(file string, events int) error {
+// printTimeline prints the path and size of a timeline.
+func (a *app) printTimeline(file string, events int) error {
 	if a.json {
 		return a.printJSON(struct {
 			File   string `json:"file"`
@@ -118,30 +118,29 @@ func (a *app) exportSonicCommand() *cobra.Command {
 	f := &sonicFlags{}
 	cmd := &cobra.Command{
 		Use:   "sonic SCENARIO",
-		Short: "Make configurations of switches of a scenario",
-		Long: `Makes a config_db.json for every switch of a scenario whose switches run policy chip
-and flow control sonic, such as one that was imported, into a folder:
+		Short: "Write SONiC configurations for the switches of a scenario",
+		Long: `Write a config_db.json for every switch of a scenario. Its switches must use buffer
+policy chip and flow control sonic, like the scenarios of xoff import sonic. Importing
+the files again gives the same scenario. See docs/sonic.md.
 
-  xoff export sonic fabric.yaml --chip td3 -o fabric/
-
-Importing them again gives the same scenario. See docs/sonic.md.`,
+  xoff export sonic fabric.yaml --chip td3 -o fabric/`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return failf(exitInput, "%d scenarios cannot be exported; allowed: xoff export sonic SCENARIO", len(args))
+				return failf(exitInput, "found %d scenarios (expected xoff export sonic SCENARIO)", len(args))
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.exportSonic(args[0], f) },
 	}
-	cmd.Flags().StringVar(&f.Chip, "chip", "", "chip of the switches: `NAME`, or PATTERN=NAME with commas (see docs/sonic.md)")
-	a.outputFlag(cmd, "`FOLDER` for the configurations, with a folder for each switch")
+	cmd.Flags().StringVar(&f.Chip, "chip", "", "`NAME` of the switches' chip, or comma-separated PATTERN=NAME (see docs/sonic.md)")
+	a.outputFlag(cmd, "`FOLDER` for the configurations, one folder per switch (required)")
 	a.quietFlag(cmd)
 	return cmd
 }
 
 func (a *app) exportSonic(path string, f *sonicFlags) error {
 	if a.folder == "" {
-		return failf(exitInput, "there is no place to write to; allowed: -o FOLDER")
+		return failf(exitInput, "no output folder (expected -o FOLDER)")
 	}
 	cfg, err := scenario.ReadFile(path)
 	if err != nil {

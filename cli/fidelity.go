@@ -21,18 +21,18 @@ func (a *app) fidelityCommand() *cobra.Command {
 	f := &fidelityFlags{}
 	cmd := &cobra.Command{
 		Use:   "fidelity [DIR...]",
-		Short: "Hold results against those of the public ns-3 simulator",
-		Long: `Runs the files of reference folders with every algorithm that they have results
-of, with the quirks of the public simulator (--compat ns3), and compares flow by
-flow and by distribution. A folder has topology.txt, flow.txt, and for each
-algorithm ALGORITHM/config.txt and ALGORITHM/fct.txt. Without a folder it runs
-the compact references that are built in.
+		Short: "Compare results with the ns-3 simulator",
+		Long: `Compare results with the public ns-3 simulator, flow by flow and by distribution.
+Run the scenario of every reference folder with every algorithm that it has results
+of, with the quirks of that simulator (--compat ns3). A folder has topology.txt and
+flow.txt, and ALGORITHM/config.txt and ALGORITHM/fct.txt for each algorithm. The
+default is the built-in references.
 
-Exit code 1 says that a demand is not met; see docs/fidelity.md.`,
+Exit code 1: a requirement is not met. See docs/fidelity.md.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.fidelity(cmd, args, f) },
 	}
-	cmd.Flags().StringVar(&f.engine, "engine", "", "`ENGINE`: oracle or fast (default: both)")
-	cmd.Flags().StringVar(&f.render, "render", "", "write the page about the agreement to `FILE`")
+	cmd.Flags().StringVar(&f.engine, "engine", "", "simulation `ENGINE`: oracle or fast (default: both)")
+	cmd.Flags().StringVar(&f.render, "render", "", "`FILE` for the comparison as a Markdown page")
 	a.printFlags(cmd)
 	a.workersFlag(cmd)
 	cmd.AddCommand(a.fidelitySONiCCommand())
@@ -81,13 +81,12 @@ func (a *app) fidelity(cmd *cobra.Command, folders []string, f *fidelityFlags) e
 		bad += len(r.Problems)
 	}
 	if bad > 0 {
-		return failf(exitFailure, "%d demands are not met", bad)
+		return failf(exitFailure, "requirements not met: %d", bad)
 	}
 	return nil
 }
 
-// onlyFolders leaves out files, so that a folder of references can be named by a
-// pattern although there is a README in it.
+// onlyFolders drops files, so that `references/*` works although there is a README.
 func (a *app) onlyFolders(args []string) ([]string, error) {
 	var folders []string
 	for _, name := range args {
@@ -98,21 +97,21 @@ func (a *app) onlyFolders(args []string) ([]string, error) {
 		case info.IsDir():
 			folders = append(folders, name)
 		case !a.quiet:
-			fmt.Fprintf(a.err, "%s: %s is not a folder: left out\n", a.warning(), name)
+			fmt.Fprintf(a.err, "%s: %s is not a folder: ignored\n", a.warning(), name)
 		}
 	}
 	if len(args) > 0 && len(folders) == 0 {
-		return nil, failf(exitInput, "none of %s is a folder; allowed: folders with references, or nothing for those that are built in", strings.Join(args, ", "))
+		return nil, failf(exitInput, "no folder: found %s (expected reference folders, or no arguments for the built-in references)", strings.Join(args, ", "))
 	}
 	return folders, nil
 }
 
-// plan lists what is compared: every algorithm of every folder on every engine.
+// plan returns the comparisons: every algorithm of every folder on every engine.
 func (f *fidelityFlags) plan(folders []string) ([]publicsim.Comparison, error) {
 	engines := []run.Engine{run.Oracle, run.Fast}
 	if f.engine != "" {
 		if !slices.Contains(run.Engines(), f.engine) {
-			return nil, failf(exitInput, "--engine is %q; allowed: oracle, fast", f.engine)
+			return nil, failf(exitInput, "--engine is %q (allowed: oracle, fast)", f.engine)
 		}
 		engines = []run.Engine{run.Engine(f.engine)}
 	}
@@ -145,7 +144,7 @@ func (a *app) printFidelity(rows []*publicsim.Fidelity) error {
 		}
 		w.line("%s\t%s", strings.Join(r.Row(), "\t"), verdict)
 	}
-	w.line("(a range is that of random runs, next to medians over seeds of the other side)")
+	w.line("(a range spans runs with other random numbers; the other side is a median over seeds)")
 	return w.flush()
 }
 
@@ -153,23 +152,23 @@ func (a *app) fidelitySONiCCommand() *cobra.Command {
 	var render string
 	cmd := &cobra.Command{
 		Use:   "sonic [CSV]",
-		Short: "Hold the switch model against measurements of real switches",
-		Long: `Repeats the measurements of a file on simulated switches: frames of one class to a
-port that does not send, until the switch pauses, until it drops; then until it
-resumes; queues that fill in turn; the pool of headroom. Without a file it takes
-the measurements that are built in.
+		Short: "Compare the switch model with measurements of real switches",
+		Long: `Compare the switch model with measurements of real switches. Repeat the measurements
+of a file on simulated switches: send frames of one class to a blocked port until the
+switch pauses, drops and, after draining, resumes; fill queues in turn; fill the
+headroom pool. The default is the built-in measurements.
 
-Exit code 1 says that a demand is not met; see docs/fidelity-sonic.md.`,
+Exit code 1: a requirement is not met. See docs/fidelity-sonic.md.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.fidelitySONiC(cmd, args, render) },
 	}
-	cmd.Flags().StringVar(&render, "render", "", "write the page about the agreement to `FILE`")
+	cmd.Flags().StringVar(&render, "render", "", "`FILE` for the comparison as a Markdown page")
 	a.printFlags(cmd)
 	a.workersFlag(cmd)
 	return cmd
 }
 
-// sonicFidelity is what --json prints.
+// sonicFidelity is the document that --json prints.
 type sonicFidelity struct {
 	Shares   hardware.Shares      `json:"shares"`
 	Chips    []hardware.ChipShare `json:"chips"`
@@ -229,7 +228,7 @@ func (a *app) printSONiC(s *sonicFidelity) error {
 		r := &s.Rows[i]
 		w.line("%s", strings.Join(r.Cells(), "\t"))
 	}
-	w.line("(predicted/measured, in brackets the difference in cells; ! is not within)")
+	w.line("(predicted/measured, in brackets the difference in cells; ! is outside the tolerance)")
 	if err := w.flush(); err != nil {
 		return err
 	}
@@ -243,7 +242,7 @@ func (a *app) printSONiC(s *sonicFidelity) error {
 	if len(s.Problems) > 0 {
 		verdict = color.RedString("not met")
 	}
-	_, err := fmt.Fprintf(a.out, "drop after PFC within: %s of rows, %s of groups; PFC: %s of rows, %s of groups: %s\n",
+	_, err := fmt.Fprintf(a.out, "within tolerance: drop after PFC %s of rows, %s of groups; PFC %s of rows, %s of groups: %s\n",
 		s.Shares.Drop, s.Shares.DropGroups, s.Shares.PFC, s.Shares.PFCGroups, verdict)
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// commands calls f with every command and its name without "xoff".
+// commands calls f for every command, with its name without "xoff".
 func commands(cmd *cobra.Command, f func(name string, cmd *cobra.Command)) {
 	f(strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "xoff"), " "), cmd)
 	for _, below := range cmd.Commands() {
@@ -17,7 +17,7 @@ func commands(cmd *cobra.Command, f func(name string, cmd *cobra.Command)) {
 	}
 }
 
-// TestFlagUsage checks that every flag says what it does, and what it takes in one word.
+// TestFlagUsage checks that every flag has a usage text that names its value in one word.
 func TestFlagUsage(t *testing.T) {
 	word := regexp.MustCompile(`^[A-Z]+([=:/,][A-Z]+)*$`)
 	seen := 0
@@ -40,11 +40,24 @@ func TestFlagUsage(t *testing.T) {
 		cmd.PersistentFlags().VisitAll(check)
 	})
 	if seen < 100 {
-		t.Errorf("only %d flags were seen", seen)
+		t.Errorf("found only %d flags", seen)
 	}
 }
 
-// TestSharedFlags lists which of the shared flags each command has: those that it uses.
+// TestHelpIsImperative checks that the help of every command begins with a verb in the
+// imperative.
+func TestHelpIsImperative(t *testing.T) {
+	commands(Command(), func(name string, cmd *cobra.Command) {
+		for _, text := range []string{cmd.Short, cmd.Long} {
+			first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+			if text != "" && (strings.HasSuffix(first, "s") || first[0] < 'A' || first[0] > 'Z') && !strings.HasPrefix(name, "completion") {
+				t.Errorf("the help of xoff %s begins with %q (expected an imperative)", name, first)
+			}
+		}
+	})
+}
+
+// TestSharedFlags checks that every command has exactly the shared flags that it uses.
 func TestSharedFlags(t *testing.T) {
 	shared := []string{"output", "json", "quiet", "seed", "workers"}
 	want := map[string]string{
@@ -96,7 +109,7 @@ func TestSharedFlags(t *testing.T) {
 			t.Errorf("xoff %s has %q, want %q", name, got, expected)
 		}
 		if cmd.HasPersistentFlags() {
-			t.Errorf("xoff %s has persistent flags, which commands below may not use", name)
+			t.Errorf("xoff %s has persistent flags, which subcommands may not use", name)
 		}
 	})
 }

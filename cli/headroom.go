@@ -23,19 +23,20 @@ func (a *app) headroomCommand() *cobra.Command {
 	f := &headroomFlags{}
 	cmd := &cobra.Command{
 		Use:   "headroom",
-		Short: "Work out how much headroom lossless queues need",
-		Long: `Works out the headroom of a lossless queue, by eq. 1 of the DSH paper and exactly
-(all that can arrive after a pause is due), and what is left of a buffer when
-every queue has its own (SIH, eq. 3) or every port one (DSH, eq. 9).
+		Short: "Compute how much headroom lossless queues need",
+		Long: `Compute the headroom of a lossless queue, by eq. 1 of the DSH paper and exactly: all
+bytes that can arrive after a pause is due. With ports and a buffer, also compute what
+is left of the buffer when every queue has its own headroom (SIH, eq. 3) or every port
+has one (DSH, eq. 9).
 
   xoff headroom --rate 100Gbps,400Gbps --cable 3m,300m
   xoff headroom --chip tomahawk --classes 2
   xoff headroom --ports 48x25Gbps@5m,8x100Gbps@100m --buffer 32MiB --mtu 9216B
   xoff headroom --chips
 
-With --flow-control it is the buffer that a scheme needs at a port of a long link,
-beside that of PFC, which has a bandwidth-delay product above its threshold and one
-below:
+With --flow-control, compute the buffer that a flow control needs at a port of a long
+link, compared with PFC, which needs one bandwidth-delay product above its threshold
+and one below:
 
   xoff headroom --flow-control bifrost --rate 400Gbps --cable 600km
 
@@ -61,21 +62,21 @@ Columns are bytes unless their name says otherwise. See docs/headroom.md.`,
 		},
 	}
 	s := cmd.Flags()
-	s.StringVar(&f.Rate, "rate", "25Gbps,100Gbps,400Gbps", "`RATE` of links, several with commas")
-	s.StringVar(&f.Cable, "cable", "300m", "`LENGTH` of cables in m or km, several with commas; 5 ns per metre")
-	s.StringVar(&f.Delay, "delay", "", "one-way delay `TIME` of links instead of --cable, several with commas")
-	s.StringVar(&f.PHY, "phy", "0ns", "delay `TIME` of PHY and FEC of both ends together, added to every cable")
+	s.StringVar(&f.Rate, "rate", "25Gbps,100Gbps,400Gbps", "`RATE` of links, comma-separated")
+	s.StringVar(&f.Cable, "cable", "300m", "`LENGTH` of cables in m or km, comma-separated; 5 ns per metre")
+	s.StringVar(&f.Delay, "delay", "", "one-way propagation `TIME` of links, comma-separated, instead of --cable")
+	s.StringVar(&f.PHY, "phy", "0ns", "delay `TIME` of PHY and FEC, sum of both ends, added to every cable")
 	s.StringVar(&f.MTU, "mtu", "1500B", "`SIZE` of the largest frame")
-	s.StringVar(&f.Processing, "processing", "max", "`TIME` from the arrival of a pause to its effect; max: 3840 B of line time, as IEEE 802.1Qbb allows")
+	s.StringVar(&f.Processing, "processing", "max", "`TIME` from the arrival of a pause to its effect; max: 3840 B of line time, the limit of IEEE 802.1Qbb")
 	s.StringVar(&f.Overhead, "overhead", "0B", "`SIZE` of preamble and gap per frame, 20B on Ethernet; eq. 1 ignores it")
 	s.StringVar(&f.Cell, "cell", "1B", "`SIZE` of a cell, the unit of storage: a frame takes whole cells")
-	s.StringVar(&f.MinFrame, "min-frame", "64B", "`SIZE` of the smallest frame of a lossless class; it, or one byte more than fills cells, wastes most of them")
+	s.StringVar(&f.MinFrame, "min-frame", "64B", "`SIZE` of the smallest frame of a lossless class, to find the frame size that wastes most of its cells")
 	s.StringVar(&f.Ports, "ports", "", "`PORTS` of the switch: a number, or groups such as 48x25Gbps@5m,8x100Gbps@100m")
-	s.IntVar(&f.Classes, "classes", 8, "`N` lossless classes at each port")
-	s.StringVar(&f.Buffer, "buffer", "", "buffer `SIZE` of the switch; with --ports")
-	s.StringVar(&f.Chip, "chip", "", "take ports, rate and buffer from chip `NAME` (see --chips)")
-	s.StringVar(&f.scheme, "flow-control", "", "what a port of a long link needs with this flow control: `NAME` or NAME:PARAMETER=VALUE,...; one lossless class unless --classes says more")
-	s.BoolVar(&f.Chips, "chips", false, "all chips that are known, by eq. 1 and 3 (DSH Fig. 4 with the defaults)")
+	s.IntVar(&f.Classes, "classes", 8, "number `N` of lossless classes per port")
+	s.StringVar(&f.Buffer, "buffer", "", "buffer `SIZE` of the switch; needs --ports")
+	s.StringVar(&f.Chip, "chip", "", "`NAME` of a chip (see --chips) that sets ports, rate and buffer")
+	s.StringVar(&f.scheme, "flow-control", "", "`NAME` or NAME:PARAMETER=VALUE,... of a flow control: compute its buffer at a long link; changes the default of --classes to 1")
+	s.BoolVar(&f.Chips, "chips", false, "print the table of known chips, by eq. 1 and 3 (DSH Fig. 4 with the defaults)")
 	a.printFlags(cmd)
 	return cmd
 }
@@ -132,10 +133,10 @@ func (a *app) printChips(q *headroom.Question) error {
 	return w.flush()
 }
 
-// longHaul says what a flow control needs at the ports of long links.
+// longHaul prints the buffer that a flow control needs at the ports of long links.
 func (a *app) longHaul(f *headroomFlags, q *headroom.Question) error {
 	if f.Chips || f.Chip != "" || f.Ports != "" {
-		return failf(exitInput, "--flow-control is about single links; allowed: --rate, --cable or --delay, --classes and the like beside it")
+		return failf(exitInput, "--flow-control cannot be combined with --chips, --chip or --ports")
 	}
 	cfg, err := scenario.Parse("", []byte("seed: 1"), "--flow-control "+f.scheme)
 	if err != nil {
@@ -165,15 +166,15 @@ func (a *app) printLongHaul(name string, out *headroom.LongAnswer) error {
 		w.line("%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%s", r.Rate, r.Cable, micro(r.Delay), int64(r.BDP), int64(r.PFC), int64(r.Needs), 100*r.Share, fits)
 	}
 	for _, r := range out.Links {
-		if said := r.Why + r.Note; said != "" {
+		if note := r.Why + r.Note; note != "" {
 			w.line("")
-			w.line("%s at %s: %s", r.Rate, r.Cable, said)
+			w.line("%s at %s: %s", r.Rate, r.Cable, note)
 		}
 	}
 	return w.flush()
 }
 
-// micro prints a time in microseconds without a unit.
+// micro formats a time in microseconds without a unit.
 func micro(t units.Time) string {
 	return strconv.FormatFloat(float64(t)/float64(units.Microsecond), 'f', -1, 64)
 }

@@ -9,23 +9,28 @@ import (
 
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/internal/analysis/check"
 	"github.com/xoff-net/xoff/internal/interop/sonic"
 	"github.com/xoff-net/xoff/internal/interop/sonic/convert"
+	"github.com/xoff-net/xoff/internal/interop/sonic/rules"
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// sonicFlags say what the configuration of a switch does not.
-type sonicFlags struct{ sonic.Extra }
+// sonicFlags supply facts that switch configurations lack.
+type sonicFlags struct {
+	sonic.Extra
+	allowErrors bool // of xoff import
+}
 
 func (f *sonicFlags) register(cmd *cobra.Command) {
 	s := cmd.Flags()
-	s.StringVar(&f.Lookup, "lookup", "", "pg_profile_lookup.ini `FILE` of the switches (default: the one beside each configuration)")
-	s.StringVar(&f.Chip, "chip", "", "chip of switches whose SKU does not tell: `NAME`, or PATTERN=NAME with commas (see docs/sonic.md)")
-	s.StringVar(&f.Memory, "memory", "", "packet memory `SIZE` of a chip for which it is not known, such as 32MiB")
-	s.StringVar(&f.Cables, "cables", "", "`FILE` with lines switch,port,switch,port[,length] instead of tables of neighbours")
+	s.StringVar(&f.Lookup, "lookup", "", "pg_profile_lookup.ini `FILE` of the switches (default: the file next to each configuration)")
+	s.StringVar(&f.Chip, "chip", "", "`NAME` of the chip, or comma-separated PATTERN=NAME (see docs/sonic.md; default: by SKU)")
+	s.StringVar(&f.Memory, "memory", "", "packet memory `SIZE` of the chip, such as 32MiB (default: known size of the chip)")
+	s.StringVar(&f.Cables, "cables", "", "`FILE` with lines switch,port,switch,port[,length] (default: neighbour tables of the switches)")
 }
 
-// given names the first of the flags that was given; empty: none.
+// given returns the first of these flags that was given, or "".
 func (f *sonicFlags) given() string {
 	for _, x := range []struct{ name, value string }{{"lookup", f.Lookup}, {"chip", f.Chip}, {"memory", f.Memory}, {"cables", f.Cables}} {
 		if x.value != "" {
@@ -35,9 +40,9 @@ func (f *sonicFlags) given() string {
 	return ""
 }
 
-// ofSwitches tells whether arguments are configurations of switches: JSON files,
-// or folders.
-func ofSwitches(args []string) bool {
+// areSwitchConfigs reports whether the arguments are switch configurations: JSON files or
+// folders.
+func areSwitchConfigs(args []string) bool {
 	for _, name := range args {
 		if info, err := os.Stat(name); strings.HasSuffix(name, ".json") || err == nil && info.IsDir() {
 			return true
@@ -50,44 +55,57 @@ func (a *app) importCommand() *cobra.Command {
 	f := &sonicFlags{}
 	cmd := &cobra.Command{
 		Use:   "import sonic PATH...",
-		Short: "Make a scenario of the configuration of switches",
-		Long: `Makes a scenario of configurations of SONiC switches: config_db.json, several of
-them, or a folder. Switches are joined by DEVICE_NEIGHBOR, LLDP_ENTRY_TABLE or a
-list of cables; ports without a neighbour get a host. Comments say where numbers
-come from, and what has no counterpart in a scenario.
+		Short: "Create a scenario from switch configurations",
+		Long: `Create a scenario from the configurations of SONiC switches: config_db.json files or
+a folder. DEVICE_NEIGHBOR, LLDP_ENTRY_TABLE or --cables connect the switches; ports
+without a neighbour get an assumed host, except on switches that connect only switches.
+Comments in the scenario name the source of each number, and the tables without a
+counterpart in a scenario. The verdict is the verdict of xoff check. Errors that a
+scenario cannot contain, and incomplete input, are refused unless --allow-errors is
+given. See docs/sonic.md.
 
   xoff import sonic fabric/ -o fabric.yaml
-  xoff run fabric.yaml
-
-See docs/sonic.md.`,
+  xoff run fabric.yaml`,
 		Args: sonicPaths,
 		RunE: func(_ *cobra.Command, args []string) error { return a.importSonic(args[1:], f) },
 	}
 	f.register(cmd)
+	cmd.Flags().BoolVar(&f.allowErrors, "allow-errors", false, "create the scenario although it cannot contain all errors of the configuration")
 	a.outputFlag(cmd, "`FILE` for the scenario (default: standard output)")
 	a.quietFlag(cmd)
 	return cmd
 }
 
-// sonicPaths wants the word sonic and something to read.
+// sonicPaths accepts the word sonic and one or more paths.
 func sonicPaths(cmd *cobra.Command, args []string) error {
-	switch {
-	case len(args) == 0:
-		return failf(exitInput, "there is nothing to %s; allowed: xoff %s", cmd.Name(), cmd.Use)
-	case args[0] != "sonic":
+	if len(args) > 0 && args[0] != "sonic" {
 		return wrap(exitInput, registry.Unknown("format", args[0], []string{"sonic"}))
-	case len(args) == 1:
-		return failf(exitInput, "there is nothing to %s; allowed: xoff %s", cmd.Name(), cmd.Use)
+	}
+	if len(args) < 2 {
+		return failf(exitInput, "no paths (expected xoff %s)", cmd.Use)
 	}
 	return nil
 }
 
 func (a *app) importSonic(paths []string, f *sonicFlags) error {
-	text, left, err := a.imported(paths, f)
+	p, err := a.importedPlant(paths, f)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	a.leftOut(left)
+	if err := a.judgeImport(p, f); err != nil {
+		return err
+	}
+	made, err := imported(p)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	a.leftOut(made.Omitted)
+	if !a.quiet {
+		for _, s := range made.Assumed {
+			fmt.Fprintf(a.err, "assumed hosts on ports without a neighbour: %s\n", s)
+		}
+	}
+	text := made.Text
 	if a.folder == "" || a.folder == "-" {
 		_, err = a.out.Write(text)
 	} else {
@@ -96,24 +114,50 @@ func (a *app) importSonic(paths []string, f *sonicFlags) error {
 	return wrap(exitFailure, err)
 }
 
-// imported makes a scenario that can be read again, and says what is not in it.
-func (a *app) imported(paths []string, f *sonicFlags) (text []byte, left []string, err error) {
-	defer a.meanwhile("reads configurations")()
-	p, err := sonic.ReadPlant(paths, &f.Extra)
+// importedPlant reads the configurations.
+func (a *app) importedPlant(paths []string, f *sonicFlags) (*sonic.Plant, error) {
+	defer a.showWorking("reading configurations")()
+	return sonic.ReadPlant(paths, &f.Extra)
+}
+
+// judgeImport prints the verdict of xoff check on every switch. It returns an error if the
+// scenario would get another verdict: it contains headroom (rule 1), but no other error.
+func (a *app) judgeImport(p *sonic.Plant, f *sonicFlags) error {
+	var refused []string
+	for _, r := range check.JudgeSwitches(p) {
+		if !a.quiet {
+			fmt.Fprintf(a.err, "%s: %s\n", r.Switch, r.Verdict)
+		}
+		if r.Verdict == rules.NotJudged || r.Verdict == rules.NothingLossless {
+			refused = append(refused, fmt.Sprintf("%s is %s", r.Switch, r.Verdict))
+		}
+		for i := range r.Findings {
+			x := &r.Findings[i]
+			if x.Severity == rules.Error && x.Rule != 1 || r.Verdict == rules.NotJudged && strings.HasPrefix(x.What, "not judged") {
+				refused = append(refused, fmt.Sprintf("%s: rule %d, %s, %s %s: %s", r.Switch, x.Rule, x.Name, x.Table, x.Keys[0], x.What))
+			}
+		}
+	}
+	if len(refused) == 0 || f.allowErrors {
+		return nil
+	}
+	return failf(exitFailure, "a scenario cannot contain these findings:\n  %s\nfix: correct the configuration, or import without them with --allow-errors", strings.Join(refused, "\n  "))
+}
+
+// imported returns a valid scenario.
+func imported(p *sonic.Plant) (*convert.Imported, error) {
+	made, err := convert.Scenario(p.Name(), p.Switches, p.Wires)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if text, left, err = convert.Scenario(p.Name(), p.Switches, p.Wires); err != nil {
-		return nil, nil, err
-	}
-	cfg, err := scenario.Parse("the scenario", text)
+	cfg, err := scenario.Parse("imported scenario", made.Text)
 	if err == nil {
 		_, err = fabric.NewPlan(cfg)
 	}
-	return text, left, err
+	return made, err
 }
 
-// leftOut says what has no counterpart on the other side.
+// leftOut prints the parts that have no counterpart in the other format.
 func (a *app) leftOut(left []string) {
 	if a.quiet {
 		return

@@ -9,15 +9,15 @@ import (
 	"github.com/xoff-net/xoff/examples"
 )
 
-// firstTemplate is what `xoff init` prints when it is not told what.
-const firstTemplate = "incast"
+// defaultTemplate is the template that `xoff init` prints without an argument.
+const defaultTemplate = "incast"
 
 func (a *app) initCommand() *cobra.Command {
 	list := false
 	cmd := &cobra.Command{
 		Use:   "init [TEMPLATE]",
 		Short: "Print a commented scenario to start from",
-		Long: `Prints a commented scenario to standard output, to start your own from:
+		Long: `Print a commented scenario to standard output, to start your own from.
 
   xoff init --list
   xoff init fanin > mine.yaml
@@ -34,7 +34,7 @@ func (a *app) initCommand() *cobra.Command {
 			if list {
 				return wrap(exitFailure, a.printTemplates())
 			}
-			name := firstTemplate
+			name := defaultTemplate
 			if len(args) > 0 {
 				name = args[0]
 			}

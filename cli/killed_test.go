@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// fataler is what tests and scripts have in common.
+// fataler is the common interface of tests and scripts.
 type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// tree reads all files of a folder, hidden ones too.
+// tree reads all files of a folder, also hidden ones.
 func tree(t fataler, folder string) map[string]string {
 	files := make(map[string]string)
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -41,7 +41,7 @@ func tree(t fataler, folder string) map[string]string {
 	return files
 }
 
-// differences names the files that are not the same.
+// differences returns the names of the files that differ.
 func differences(a, b map[string]string) string {
 	var names []string
 	for name, data := range a {
@@ -58,11 +58,11 @@ func differences(a, b map[string]string) string {
 	return strings.Join(names, ", ")
 }
 
-// A sweep that is killed at random moments and resumed leaves the same bytes as
-// one that ran through.
+// A sweep that is killed at random times and resumed writes the same bytes as one that is
+// not killed.
 func TestKilledSweepResumesToTheSameBytes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long under the race detector, and is about processes rather than goroutines")
+		t.Skip("takes long under the race detector, and tests processes rather than goroutines")
 	}
 	shareHash(t)
 	folder := t.TempDir()
@@ -82,11 +82,11 @@ func TestKilledSweepResumesToTheSameBytes(t *testing.T) {
 	}
 }
 
-// Tasks that share a folder and are killed at random moments, beside each other, leave
-// what a sweep on one machine leaves.
+// Concurrent tasks that share a folder, some killed at random times, write the same bytes as
+// a sweep on one machine.
 func TestKilledTasksMergeToTheSameBytes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long under the race detector, and is about processes rather than goroutines")
+		t.Skip("takes long under the race detector, and tests processes rather than goroutines")
 	}
 	shareHash(t)
 	folder := t.TempDir()
@@ -101,7 +101,7 @@ func TestKilledTasksMergeToTheSameBytes(t *testing.T) {
 	}
 	kills := killOften(t, shared, []int{0, 1, 3, 5, 5}, func() *exec.Cmd { return sweep("shared", "--shard", "0/2") })
 	var tasks []*exec.Cmd
-	for _, shard := range []string{"0/2", "1/2", "1/2"} { // one of them twice
+	for _, shard := range []string{"0/2", "1/2", "1/2"} { // the second one twice
 		cmd := sweep("shared", "--shard", shard)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -121,9 +121,9 @@ func TestKilledTasksMergeToTheSameBytes(t *testing.T) {
 	}
 }
 
-// killOften starts a command again and again and kills it when so many points are in
-// its folder, or a little later: how fast the machine is does not matter. It returns
-// how often that was before the end.
+// killOften starts a command repeatedly and kills it shortly after its folder has n points,
+// for each n of after. It does not depend on the speed of the machine. It returns the number
+// of commands that were killed before they ended.
 func killOften(t *testing.T, folder string, after []int, start func() *exec.Cmd) int {
 	t.Helper()
 	kills := 0
@@ -144,19 +144,18 @@ func killOften(t *testing.T, folder string, after []int, start func() *exec.Cmd)
 		}
 	}
 	if kills < 3 {
-		t.Errorf("%d kills: this test tests nothing", kills)
+		t.Errorf("%d kills, want at least 3", kills)
 	}
 	return kills
 }
 
-// finishedPoints counts the points in a folder.
+// finishedPoints counts the finished points in a folder.
 func finishedPoints(folder string) int {
 	points, _ := filepath.Glob(filepath.Join(folder, "points", "[^.]*"))
 	return len(points)
 }
 
-// A reader that goes away ends a command without a word, and after the results
-// are written.
+// A closed pipe ends a command without a message, after it has written its results.
 func TestBrokenPipe(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "out")
 	for _, args := range [][]string{{"list"}, {"run", "testdata/busy.yaml", "-o", folder}} {
@@ -168,10 +167,10 @@ func TestBrokenPipe(t *testing.T) {
 		var stderr bytes.Buffer
 		cmd := exec.Command("xoff", args...)
 		cmd.Stdout, cmd.Stderr = w, &stderr
-		_ = cmd.Run() // killed by the signal, as any program in a pipe
+		_ = cmd.Run() // killed by SIGPIPE
 		_ = w.Close()
 		for line := range strings.Lines(stderr.String()) {
-			if !strings.Contains(line, " simulated, ") { // a slow machine reports progress
+			if !strings.Contains(line, " simulated, ") { // progress on a slow machine
 				t.Errorf("%v: %s", args, line)
 			}
 		}
@@ -188,7 +187,7 @@ func TestMeter(t *testing.T) {
 		want string
 	}{
 		{meterOff, ""},
-		{meterLine, "\r2s\x1b[K\r12s\x1b[K\r43s\x1b[K\r\x1b[K"}, // 12.1 s is too soon after 12 s
+		{meterLine, "\r2s\x1b[K\r12s\x1b[K\r43s\x1b[K\r\x1b[K"}, // 12.1 s is within lineEvery of 12 s
 		{meterPlain, "12s\n43s\n"},
 	} {
 		var out bytes.Buffer
@@ -209,7 +208,7 @@ func TestColored(t *testing.T) {
 		no, force, term string
 		want            bool
 	}{
-		{"", "", "xterm", false}, // a buffer is no terminal
+		{"", "", "xterm", false}, // the output is not a terminal
 		{"", "1", "xterm", true},
 		{"", "0", "xterm", false},
 		{"1", "1", "xterm", false},

@@ -18,21 +18,22 @@ type listed struct {
 	Doc      string         `json:"doc"`
 	Paper    string         `json:"paper,omitempty"`
 	Promises string         `json:"promises"`
+	Needs    []string       `json:"needs,omitempty"` // settings of switch that are its defaults
 	Params   []scenario.Key `json:"params,omitempty"`
-	Gauges   []listedNumber `json:"gauges,omitempty"` // numbers that probe gauges shows
-	Events   []listedNumber `json:"events,omitempty"` // what probe events shows
+	Gauges   []listedShown  `json:"gauges,omitempty"` // written by probe gauges
+	Events   []listedShown  `json:"events,omitempty"` // written by probe events
 }
 
-// listedNumber is a number that a scheme shows of itself, or an event that it reports.
-type listedNumber struct {
+// listedShown is a gauge that a scheme exports, or an event that it reports.
+type listedShown struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
 }
 
-func allShown(list []registry.Shown) []listedNumber {
-	var out []listedNumber
+func allShown(list []registry.Export) []listedShown {
+	var out []listedShown
 	for _, s := range list {
-		out = append(out, listedNumber{s.Name, s.Doc})
+		out = append(out, listedShown{s.Name, s.Doc})
 	}
 	return out
 }
@@ -40,10 +41,10 @@ func allShown(list []registry.Shown) []listedNumber {
 func (a *app) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [KIND [NAME]]",
-		Short: "List the schemes that scenarios can name",
-		Long: `Lists what scenarios can name, by kind: topologies, buffer policies, flow control
-and so on. With a name: its parameters with their defaults, where it was
-published, and what it promises (the conformance suites check that).
+		Short: "List the schemes that scenarios can use",
+		Long: `List the schemes that scenarios can use, by kind: topologies, buffer policies, flow
+controls and so on. With a name, print the parameters with their defaults, the
+publication, and the promises, which the conformance suite checks.
 
   xoff list
   xoff list cc
@@ -67,7 +68,7 @@ published, and what it promises (the conformance suites check that).
 	return cmd
 }
 
-// completeList returns the words that may follow.
+// completeList returns the candidates for the next argument.
 func completeList(args []string) []string {
 	var words []string
 	for _, k := range scenario.Kinds() {
@@ -82,7 +83,7 @@ func completeList(args []string) []string {
 	return words
 }
 
-// schemes selects by kind and name.
+// schemes returns the schemes of a kind and name; no arguments select all.
 func schemes(args []string) ([]listed, error) {
 	var found []listed
 	var kinds, names []string
@@ -96,7 +97,7 @@ func schemes(args []string) ([]listed, error) {
 			if len(args) > 1 && args[1] != s.Name {
 				continue
 			}
-			found = append(found, listed{Kind: k.Name, Name: s.Name, Doc: s.Doc, Paper: s.Paper, Promises: s.Promises.String(), Params: s.Describe(), Gauges: allShown(s.Gauges), Events: allShown(s.Events)})
+			found = append(found, listed{Kind: k.Name, Name: s.Name, Doc: s.Doc, Paper: s.Paper, Promises: s.Promises.String(), Needs: needed(s.Needs), Params: s.Describe(), Gauges: allShown(s.Gauges), Events: allShown(s.Events)})
 		}
 	}
 	if len(args) > 0 && names == nil {
@@ -124,6 +125,9 @@ func (a *app) printSchemes(found []listed, details bool) error {
 			w.line("  source\t%s", s.Paper)
 		}
 		w.line("  promises\t%s", s.Promises)
+		for _, n := range s.Needs {
+			w.line("  needs\t%s, which is its default", n)
+		}
 		if len(s.Params) == 0 {
 			w.line("  parameters\tnone")
 		} else {
@@ -137,8 +141,8 @@ func (a *app) printSchemes(found []listed, details bool) error {
 	return w.flush()
 }
 
-// shown prints what a scheme shows of itself.
-func (w *sheet) shown(what string, list []listedNumber) {
+// shown prints gauges or events.
+func (w *sheet) shown(what string, list []listedShown) {
 	if len(list) == 0 {
 		return
 	}
@@ -149,7 +153,7 @@ func (w *sheet) shown(what string, list []listedNumber) {
 	}
 }
 
-// params prints keys and the keys below them.
+// params prints keys, and nested keys indented.
 func (w *sheet) params(indent string, keys []scenario.Key) {
 	for _, k := range keys {
 		def, doc := k.Default, k.Doc
@@ -157,9 +161,18 @@ func (w *sheet) params(indent string, keys []scenario.Key) {
 			def = "-"
 		}
 		if len(k.Allowed) > 0 {
-			doc = strings.TrimPrefix(fmt.Sprintf("%s; allowed: %s", doc, strings.Join(k.Allowed, ", ")), "; ")
+			doc = strings.TrimSpace(fmt.Sprintf("%s (allowed: %s)", doc, strings.Join(k.Allowed, ", ")))
 		}
 		w.line("%s%s\t%s\t%s\t%s", indent, k.Name, k.Type, def, doc)
 		w.params(indent+"  ", k.Keys)
 	}
+}
+
+// needed returns settings of switch as written in a scenario.
+func needed(list []registry.Need) []string {
+	var words []string
+	for _, n := range list {
+		words = append(words, n.Key+": "+n.Value)
+	}
+	return words
 }

@@ -25,25 +25,25 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// latenessFile is a file of the results of live runs.
+// latenessFile is the results file with the lateness of a live run.
 const latenessFile = "lateness.json"
 
-// liveFlags are those of `xoff live` beside those of every run.
+// liveFlags are the flags of `xoff live` that `xoff run` lacks.
 type liveFlags struct {
-	beside  bool
+	withSim bool
 	clock   string
 	nodes   []string
 	mapped  []string
-	setup   string // how interfaces are made
+	setup   string // method that creates interfaces
 	user    string
-	sockets string // of the child: which socket is which file
-	text    []byte // of the scenario, for the child
+	sockets string // for the child: file descriptors of its sockets
+	text    []byte // the scenario, for the child
 	drive   engine.Setup
 	system  engine.System
 }
 
-// Clocks of live runs. The second is never late and waits for nothing: tests see the whole
-// command with it, and what they see does not depend on the machine.
+// Clocks of live runs. The manual clock is never late and never waits: tests use it to get
+// results that do not depend on the machine.
 const (
 	realClock   = "real"
 	manualClock = "manual"
@@ -55,12 +55,12 @@ func (a *app) liveCommand() *cobra.Command {
 	f, l := &runFlags{engine: string(run.Fast), divisor: 1}, &liveFlags{}
 	cmd := &cobra.Command{
 		Use:   "live FILE",
-		Short: "Run a scenario file with the real clock, on emulated wires; - is standard input",
-		Long: `Runs the switches and hosts of a scenario in real time: the same code as in a
-simulation, but a second of the scenario takes a second, and timers and frames come
-as late as the machine lets them. How late is measured; a run whose lateness can
-have decided its results says so and ends with 1. Rates are to be such that the
-machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
+		Short: "Run a scenario in real time",
+		Long: `Run the switches and hosts of a scenario in real time, with the code of the
+simulation. FILE - is standard input. A second of the scenario takes a second, and
+the machine makes timers and frames late. xoff measures this lateness. Exit code 1:
+the lateness can have changed the results. Choose rates that the machine can keep up
+with: 10 Mbps to a few Gbps. See docs/live.md.`,
 		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if l.setup != "" && !cmd.Flags().Changed("wire") {
@@ -82,58 +82,62 @@ machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
 	f.registerAny(cmd)
 	f.registerShow(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&l.beside, "beside", false, "simulate the file, too, and compare")
-	flags.StringVar(&l.drive.Wire, "wire", engine.WireMemory, "`WIRE` that carries frames: memory; frames (memory, as the bytes of real frames); "+
-		"udp (sockets, also between processes); packet (interfaces of Linux, by --map or --setup)")
-	flags.StringArrayVar(&l.nodes, "node", nil, "run these nodes only: `NAME` or a pattern such as leaf* (repeatable); "+
-		"the others run elsewhere, with --wire udp or packet")
-	flags.StringArrayVar(&l.mapped, "map", nil, "udp: `FILE` with the address of every port, as leaf0.to-host3: 127.0.0.1:5003 "+
-		"(default with --node: ports of the loopback interface from --port on); packet: PORT=INTERFACE, as leaf0.to-host3=veth3 (repeatable)")
-	flags.IntVar(&l.drive.Port, "port", engine.FirstPort, "first UDP `PORT` where there is no --map; the same for all processes of a run")
-	flags.BoolVar(&l.drive.Anywhere, "anywhere", false, "allow addresses beyond the loopback interface: frames are neither encrypted nor signed")
-	flags.StringVar(&l.setup, "setup", "", "make interfaces by `METHOD`: netns makes a namespace for each host and a veth pair for each cable, and removes them (root)")
-	flags.StringSliceVar(&l.system.Outside, "outside", nil, "real hosts: `HOST=INTERFACE`, such as host6=veth6, or host6 with --setup or for one that is behind another process")
-	flags.StringSliceVar(&l.system.Marks, "class", nil, "class of real frames: `MARK=CLASS`, such as dscp26=3 or pcp4=3 "+
-		"(default: class n for DSCP 8n to 8n+7 and PCP n if it is lossless or lossy, else the first lossy one)")
-	flags.StringVar(&l.system.Prefix, "prefix", "xoff", "`PREFIX` of the names of namespaces")
-	flags.StringVar(&l.user, "user", "", "run as `UID:GID` when sockets are open (default for root: who called sudo, else 65534:65534)")
+	flags.BoolVar(&l.withSim, "with-sim", false, "also simulate the scenario and print a comparison")
+	flags.BoolVar(&l.withSim, "beside", false, "alias of --with-sim")
+	_ = flags.MarkHidden("beside")
+	flags.StringVar(&l.drive.Wire, "wire", engine.WireMemory, "`WIRE` that carries frames: memory; frames (memory, encoded as real frames); "+
+		"udp (sockets, also between processes); packet (Linux interfaces of --map or --setup)")
+	flags.StringArrayVar(&l.nodes, "node", nil, "`NAME` or pattern such as leaf* of the nodes to run (repeatable; default: all); "+
+		"other processes run the rest, with --wire udp or packet")
+	flags.StringArrayVar(&l.mapped, "map", nil, "with --wire udp: `FILE` with lines such as leaf0.to-host3: 127.0.0.1:5003, the address of every port "+
+		"(default with --node: loopback addresses, starting at --port); with --wire packet: PORT=INTERFACE, such as leaf0.to-host3=veth3 (repeatable)")
+	flags.IntVar(&l.drive.Port, "port", engine.FirstPort, "first UDP `PORT` without --map; the same in all processes of a run")
+	flags.BoolVar(&l.drive.Anywhere, "anywhere", false, "allow non-loopback addresses; frames are neither encrypted nor authenticated")
+	flags.StringVar(&l.setup, "setup", "", "`METHOD` that creates and removes interfaces: netns, with a namespace per host and a veth pair per cable (needs root)")
+	flags.StringSliceVar(&l.system.Outside, "outside", nil, "`HOST=INTERFACE` of real hosts, such as host6=veth6; just HOST with --setup, or for a host of another process")
+	flags.StringSliceVar(&l.system.Marks, "class", nil, "`MARK=CLASS` of real frames, such as dscp26=3 or pcp4=3 "+
+		"(default: class n for DSCP 8n to 8n+7 and PCP n if it is lossless or lossy, otherwise the first lossy class)")
+	flags.StringVar(&l.system.Prefix, "prefix", "xoff", "`PREFIX` of namespace names")
+	flags.StringVar(&l.user, "user", "", "`UID:GID` to run as after sockets are open (default for root: the caller of sudo, otherwise 65534:65534)")
 	flags.StringVar(&l.sockets, "sockets", "", "file descriptor `NUMBERS` of sockets that the parent process opened")
 	_ = flags.MarkHidden("sockets")
-	cmd.Flags().StringVar(&l.clock, "clock", realClock, "`CLOCK`: real, or manual (never late, as fast as it goes; for tests)")
+	cmd.Flags().StringVar(&l.clock, "clock", realClock, "`CLOCK`: real, or manual (never late, never waits; for tests)")
 	_ = cmd.Flags().MarkHidden("clock")
 	a.outputFlag(cmd, "`FOLDER` for results (default results/NAME-seedSEED-live)")
 	a.simulationFlags(cmd)
 	return cmd
 }
 
-// check rejects values that are not allowed, and passes the others on to the driver.
+// check rejects invalid values and combinations, and configures the driver.
 func (l *liveFlags) check() error {
 	wires := []string{engine.WireMemory, engine.WireFrames, engine.WireUDP, engine.WirePacket}
-	far := l.drive.Wire == engine.WireUDP || l.drive.Wire == engine.WirePacket
+	remote := l.drive.Wire == engine.WireUDP || l.drive.Wire == engine.WirePacket
 	system := l.usesSystem()
 	switch {
 	case l.clock != realClock && l.clock != manualClock:
-		return failf(exitInput, "--clock is %q; allowed: %s, %s", l.clock, realClock, manualClock)
+		return failf(exitInput, "--clock is %q (allowed: %s, %s)", l.clock, realClock, manualClock)
 	case !slices.Contains(wires, l.drive.Wire):
-		return failf(exitInput, "--wire is %q; allowed: %s", l.drive.Wire, strings.Join(wires, ", "))
-	case !far && (len(l.nodes) > 0 || len(l.mapped) > 0) || l.drive.Wire != engine.WireUDP && l.drive.Anywhere:
-		return failf(exitInput, "--node, --map and --anywhere are about wires to other processes; allowed: with --wire udp or packet, --anywhere with udp")
-	case (far || system) && l.clock != realClock:
-		return failf(exitInput, "--wire udp, packet and --outside take time; allowed: with --clock real")
-	case l.beside && (len(l.nodes) > 0 || len(l.system.Outside) > 0):
-		return failf(exitInput, "--beside compares whole runs; allowed: without --node and --outside")
+		return failf(exitInput, "--wire is %q (allowed: %s)", l.drive.Wire, strings.Join(wires, ", "))
+	case !remote && (len(l.nodes) > 0 || len(l.mapped) > 0):
+		return failf(exitInput, "--node and --map need --wire udp or --wire packet")
+	case l.drive.Wire != engine.WireUDP && l.drive.Anywhere:
+		return failf(exitInput, "--anywhere needs --wire udp")
+	case (remote || system) && l.clock != realClock:
+		return failf(exitInput, "--wire udp, --wire packet, --setup and --outside need --clock real")
+	case l.withSim && (len(l.nodes) > 0 || len(l.system.Outside) > 0):
+		return failf(exitInput, "--with-sim cannot be combined with --node or --outside")
 	case l.drive.Wire == engine.WireUDP && len(l.mapped) > 1:
-		return failf(exitInput, "--map is there %d times; allowed with --wire udp: one file", len(l.mapped))
+		return failf(exitInput, "found %d values of --map (expected one file with --wire udp)", len(l.mapped))
 	case l.setup != "" && l.setup != setupNetns:
-		return failf(exitInput, "--setup is %q; allowed: %s", l.setup, setupNetns)
+		return failf(exitInput, "--setup is %q (allowed: %s)", l.setup, setupNetns)
 	case l.setup != "" && (len(l.nodes) > 0 || len(l.mapped) > 0 || l.drive.Wire == engine.WireUDP):
-		return failf(exitInput, "--setup makes all nodes of a run; allowed: without --node, --map and --wire udp")
+		return failf(exitInput, "--setup cannot be combined with --node, --map or --wire udp")
 	case l.setup != "" && l.drive.Wire != engine.WirePacket && len(l.system.Outside) == 0:
-		return failf(exitInput, "--setup makes interfaces, and nothing is to use one; allowed: with --wire packet, its default, or --outside")
+		return failf(exitInput, "--setup needs --wire packet or --outside")
 	case l.setup != "" && netns.CheckPrefix(l.system.Prefix) != nil:
 		return failf(exitInput, "--prefix: %w", netns.CheckPrefix(l.system.Prefix))
 	case l.drive.Wire == engine.WirePacket && l.setup == "" && len(l.mapped) == 0:
-		return failf(exitInput, "--wire packet needs interfaces; allowed: with --map PORT=INTERFACE or --setup netns")
+		return failf(exitInput, "--wire packet needs --map PORT=INTERFACE or --setup netns")
 	}
 	l.system.Setup, l.system.Packet = l.setup != "", l.drive.Wire == engine.WirePacket
 	l.drive.Manual, l.drive.System = l.clock == manualClock, &l.system
@@ -145,13 +149,13 @@ func (l *liveFlags) check() error {
 	return nil
 }
 
-// usesSystem reports whether a run needs anything of the system.
+// usesSystem reports whether a run needs interfaces of the operating system.
 func (l *liveFlags) usesSystem() bool {
 	return l.setup != "" || l.drive.Wire == engine.WirePacket || len(l.system.Outside) > 0
 }
 
-// read reads the scenario. The child gets its text from its parent, by standard input: it may
-// not be allowed to read the file, and of standard input there is but one.
+// read reads the scenario. The child reads it from standard input, where its parent writes
+// it: the child may lack permission to read the file.
 func (l *liveFlags) read(path string, set []string) (*scenario.Config, error) {
 	from := path
 	if l.sockets != "" {
@@ -168,18 +172,30 @@ func (l *liveFlags) read(path string, set []string) (*scenario.Config, error) {
 	return scenario.Parse(name, text, set...)
 }
 
-// liveDriver is a driver whose lateness may have decided results.
+// liveDriver is a driver whose lateness and wires can change results.
 type liveDriver struct{ *engine.Engine }
 
 // Judge implements run.Judging.
 func (d liveDriver) Judge(s *metrics.Summary, found run.Verdict) run.Verdict {
-	if why := d.Report().Decides(s.Drops.Broken); why != "" && found.Code != run.Interrupted {
-		return run.Verdict{Code: run.Failure, Message: why}
+	return judgeLive(d.Report(), s.Drops.Broken, found)
+}
+
+// judgeLive returns the verdict of a run with the problems that only live runs have. Broken is the
+// number of dropped lossless frames.
+func judgeLive(r *engine.Report, broken uint64, found run.Verdict) run.Verdict {
+	if why := r.LatenessVerdict(broken); why != "" && found.Code != run.Interrupted {
+		found = run.Verdict{Code: run.Failure, Message: why}
+	}
+	if why := r.WireVerdict(); why != "" {
+		if found.Message != "" {
+			why += "; also: " + found.Message
+		}
+		found.Code, found.Message = max(found.Code, run.Failure), why
 	}
 	return found
 }
 
-// live runs a scenario with the real clock.
+// live runs a scenario in real time.
 func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liveFlags) error {
 	plan, err := fabric.NewPlan(cfg)
 	if err != nil {
@@ -205,11 +221,11 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 				return wrap(exitInput, err)
 			}
 			switch needs := len(l.system.Needs()); {
-			case needs == 0: // all real hosts are elsewhere
+			case needs == 0: // other processes have all real hosts
 			case l.sockets == "":
 				wanted := a.folderFor(s.folder)
 				folder := run.FreeFolder(wanted, cfg, f.force)
-				a.tellMoved(wanted, folder)
+				a.warnMoved(wanted, folder)
 				return a.parent(cmd, l, folder)
 			default:
 				if err := l.open(needs); err != nil {
@@ -219,7 +235,7 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 		}
 	}
 	if len(l.nodes) > 0 && !a.quiet {
-		fmt.Fprintln(a.err, "xoff: waiting for the nodes that run elsewhere")
+		fmt.Fprintln(a.err, "xoff: waiting for the nodes of other processes")
 	}
 	s.options.Drive = func(b *fabric.Fabric, progress func(units.Time)) (run.Driver, error) {
 		var err error
@@ -227,43 +243,49 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 		return driver, err
 	}
 	s.options.Extra = func(to *run.Folder) error {
-		return to.File(latenessFile, "how late events were", func(w io.Writer) error {
+		return to.File(latenessFile, "lateness of events", func(w io.Writer) error {
 			e := json.NewEncoder(w)
 			e.SetIndent("", "  ")
 			return e.Encode(driver.Report())
 		})
 	}
 	s.line = func(p run.Progress, _ time.Duration) string {
-		return fmt.Sprintf("%s of at most %s, 1 of 100 events is %s late", human(p.Now), human(cfg.Run.Stop.AtMost), human(driver.Lateness().Quantile(0.99)))
+		return fmt.Sprintf("%s of at most %s, p99 lateness %s", human(p.Now), human(cfg.Run.Stop.AtMost), human(driver.Lateness().Quantile(0.99)))
 	}
 	s.print = func(done *run.Result) error {
-		if l.beside && a.json {
-			return nil // one document, when all is there
+		if l.withSim && a.json {
+			return nil // compareWithSim prints one document for both
 		}
 		return a.printRun(done, f.bySize, driver.Report())
 	}
 	done, err := a.perform(cmd, plan, f, s)
-	if done == nil || !l.beside || cmd.Context().Err() != nil {
+	if done == nil || !l.withSim || cmd.Context().Err() != nil {
 		return err
 	}
-	if besides := a.besides(cmd, cfg, done, driver.Report()); besides != nil {
-		return besides
+	if simErr := a.compareWithSim(cmd, cfg, done, driver.Report()); simErr != nil {
+		return simErr
 	}
 	return err
 }
 
-// lateness shows how late a run was.
+// lateness prints the lateness of a live run.
 func (w *sheet) lateness(r *engine.Report) {
-	w.line("  late\t%s events: half of them by %s, 1 of 100 by %s or more, the worst by %s; half a frame takes %s", count(r.Events),
-		human(r.P50), human(r.P99), human(r.Worst), human(r.HalfFrame))
-	w.line("  behind\t%s of %s, by more than half a frame", human(r.Behind), human(r.Ran))
-	for _, why := range slices.Sorted(maps.Keys(r.Strange)) {
-		w.line("  not taken\t%s frames: %s", count(r.Strange[why]), why)
+	w.line("  lateness\tp50 %s, p99 %s, worst %s of %s events; half a frame takes %s",
+		human(r.P50), human(r.P99), human(r.Worst), count(r.Events), human(r.HalfFrame))
+	w.line("  behind\tby more than half a frame for %s of %s", human(r.Behind), human(r.Ran))
+	for _, why := range slices.Sorted(maps.Keys(r.Rejected)) {
+		w.line("  rejected\t%s frames: %s", count(r.Rejected[why]), why)
+	}
+	for _, u := range r.Unsent {
+		w.line("  not sent\t%s frames on %s: %s", count(u.Frames), u.Port, u.Error)
+	}
+	for _, v := range r.Vanished {
+		w.line("  vanished\t%s: no frame on %s for the last %s", v.Node, v.Port, human(v.Silent))
 	}
 }
 
-// besides simulates what was run live, and compares.
-func (a *app) besides(cmd *cobra.Command, cfg *scenario.Config, done *run.Result, late *engine.Report) error {
+// compareWithSim simulates the scenario of a live run and prints both results.
+func (a *app) compareWithSim(cmd *cobra.Command, cfg *scenario.Config, done *run.Result, late *engine.Report) error {
 	m := a.newMeter()
 	simulated, err := run.Scenario(cmd.Context(), cfg, run.Options{Workers: a.workers, Progress: func(p run.Progress) {
 		m.show(func(passed time.Duration) string { return progressLine(p.Now, p.Share(), p.Hops(), passed) })
@@ -301,7 +323,7 @@ func (a *app) besides(cmd *cobra.Command, cfg *scenario.Config, done *run.Result
 	return wrap(exitFailure, w.flush())
 }
 
-// open maps the sockets that the parent has opened.
+// open uses the sockets that the parent opened.
 func (l *liveFlags) open(count int) error {
 	descriptors, err := engine.ParseSockets(l.sockets, count)
 	if err != nil {
@@ -310,14 +332,14 @@ func (l *liveFlags) open(count int) error {
 	return wrap(exitFailure, l.system.Open(descriptors))
 }
 
-// parent makes what a run needs of the system, runs it as a child without privileges, and
-// removes what it made.
+// parent opens sockets and creates interfaces, runs the scenario in an unprivileged child
+// process, and removes the interfaces.
 func (a *app) parent(cmd *cobra.Command, l *liveFlags, folder string) (err error) {
 	who, err := engine.ChildUser(l.user)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	// A terminal that is closed is as good as Ctrl-C; one that nohup spoke of is not.
+	// A closed terminal acts like Ctrl-C, except under nohup.
 	ctx, stop := cmd.Context(), func() {}
 	if !signal.Ignored(syscall.SIGHUP) {
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
@@ -326,22 +348,22 @@ func (a *app) parent(cmd *cobra.Command, l *liveFlags, folder string) (err error
 	in := func(_ string, do func() error) error { return do() }
 	if l.system.Setup {
 		plan, _ := l.system.Plan()
-		over := a.meanwhile(fmt.Sprintf("makes %d namespaces", len(plan.Spaces())))
+		stopMeter := a.showWorking(fmt.Sprintf("creating %d namespaces", len(plan.Spaces())))
 		made, err := netns.Make(ctx, plan)
-		over()
+		stopMeter()
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-			return failf(exitInterrupted, "interrupted; nothing was run, and everything is removed")
+			return failf(exitInterrupted, "interrupted before the run: all namespaces are removed")
 		}
 		if err != nil {
 			return wrap(exitFailure, err)
 		}
 		defer func() {
-			if gone := made.Remove(); gone != nil {
-				err = errors.Join(err, wrap(exitFailure, gone))
+			if removeErr := made.Remove(); removeErr != nil {
+				err = errors.Join(err, wrap(exitFailure, removeErr))
 			}
 		}()
 		in = made.In
-		a.tellSetup(plan)
+		a.printSetup(plan)
 	}
 	files, err := engine.OpenSockets(l.system.Needs(), in)
 	defer func() {
@@ -359,15 +381,15 @@ func (a *app) parent(cmd *cobra.Command, l *liveFlags, folder string) (err error
 	code, err := child.Run(ctx)
 	switch {
 	case code > 0:
-		return &failure{code: code} // it has said why
+		return &failure{code: code} // the child has printed the reason
 	case errors.Is(err, engine.ErrNotBegun):
 		return wrap(exitInterrupted, err)
 	}
 	return wrap(exitFailure, err)
 }
 
-// tellSetup says where things are.
-func (a *app) tellSetup(plan *netns.Plan) {
+// printSetup prints the namespaces and the addresses of real hosts.
+func (a *app) printSetup(plan *netns.Plan) {
 	if a.quiet {
 		return
 	}
@@ -381,6 +403,6 @@ func (a *app) tellSetup(plan *netns.Plan) {
 	}
 	fmt.Fprintf(a.err, "xoff: namespaces: %s-{%s}\n", plan.Prefix, strings.Join(plan.Spaces(), ","))
 	if len(real) > 0 {
-		fmt.Fprintf(a.err, "xoff: real hosts: %s; as in: ip netns exec %s ping ...\n", strings.Join(real, ", "), strings.Fields(real[0])[0])
+		fmt.Fprintf(a.err, "xoff: real hosts: %s; try: ip netns exec %s ping ...\n", strings.Join(real, ", "), strings.Fields(real[0])[0])
 	}
 }

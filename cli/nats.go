@@ -20,25 +20,30 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// accessFlags say what shows a server of NATS that one may connect.
+// accessFlags are the credentials for a NATS server.
 type accessFlags struct {
 	tokenFile, certificate, key, authority string
 }
 
 func (f *accessFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.tokenFile, "nats-token", "", "`FILE` with the token of the server (default: "+peer.TokenVariable+" in the environment)")
-	flags.StringVar(&f.certificate, "nats-cert", "", "`FILE` with the certificate of this side; all connections are encrypted then")
+	flags.StringVar(&f.tokenFile, "nats-token", "", "`FILE` with the server's token (default: environment variable "+peer.TokenVariable+")")
+	flags.StringVar(&f.certificate, "nats-cert", "", "`FILE` with the client certificate; enables TLS")
 	flags.StringVar(&f.key, "nats-key", "", "`FILE` with the key of --nats-cert")
-	flags.StringVar(&f.authority, "nats-ca", "", "`FILE` with the certificate that signed those of the other side")
+	flags.StringVar(&f.authority, "nats-ca", "", "`FILE` with the CA certificate that signed the server's certificate")
 }
 
-func (f *accessFlags) read() (remote.Access, error) {
+func (f *accessFlags) read(cmd *cobra.Command) (remote.Access, error) {
+	if f.tokenFile != "" {
+		if err := peer.CheckTokenFile(f.tokenFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "xoff: warning: %v\n", err)
+		}
+	}
 	a, err := remote.ReadAccess(f.tokenFile, f.certificate, f.key, f.authority, os.Getenv)
 	return a, wrap(exitInput, err)
 }
 
-// natsFlags choose workers on other machines.
+// natsFlags are the flags of commands that use workers on other machines.
 type natsFlags struct {
 	server string
 	memory string
@@ -47,32 +52,32 @@ type natsFlags struct {
 
 func (f *natsFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.server, "nats", "", "compute points by xoff worker on other machines, through the NATS server at `URL` nats://HOST:PORT; xoff-hub starts one")
-	flags.StringVar(&f.memory, "memory", "", "with --nats: memory `SIZE` that a point takes, such as 2GiB; workers with less refuse it (default: what points took that are done)")
+	flags.StringVar(&f.server, "nats", "", "`URL` nats://HOST:PORT of a NATS server (see xoff-hub): xoff worker on other machines computes the points")
+	flags.StringVar(&f.memory, "memory", "", "with --nats: memory `SIZE` of a point, such as 2GiB; workers with less do not take it (default: memory of finished points)")
 	f.accessFlags.register(cmd)
 }
 
-// network is the NATS server where workers and sweep meet.
+// network is the NATS server that connects workers and a sweep.
 type network struct {
 	access  remote.Access
 	memory  int64
 	address string
 }
 
-// check refuses what does not go together, before anything is computed. It is nil without
-// --nats.
+// check rejects flags that exclude each other and connects to the server once. It returns
+// nil without --nats.
 func (f *natsFlags) check(cmd *cobra.Command) (*network, error) {
 	if f.server == "" {
 		for _, name := range []string{"memory", "nats-token", "nats-cert", "nats-key", "nats-ca"} {
 			if cmd.Flags().Changed(name) {
-				return nil, failf(exitInput, "--%s is for workers on other machines; allowed: --nats with it", name)
+				return nil, failf(exitInput, "--%s needs --nats", name)
 			}
 		}
 		return nil, nil
 	}
 	for _, name := range []string{"shard", "plan"} {
 		if cmd.Flags().Changed(name) {
-			return nil, failf(exitInput, "--nats has workers compute all points, and --%s is for a part of them; allowed: one of the two", name)
+			return nil, failf(exitInput, "--nats cannot be combined with --%s: workers compute all points", name)
 		}
 	}
 	if err := checkServer(f.server); err != nil {
@@ -80,7 +85,7 @@ func (f *natsFlags) check(cmd *cobra.Command) (*network, error) {
 	}
 	n := &network{address: f.server}
 	var err error
-	if n.access, err = f.read(); err != nil {
+	if n.access, err = f.read(cmd); err != nil {
 		return nil, err
 	}
 	if n.memory, err = parseMemory(f.memory); err != nil {
@@ -89,21 +94,21 @@ func (f *natsFlags) check(cmd *cobra.Command) (*network, error) {
 	return n, networkError(remote.Probe(cmd.Context(), n.address, n.access))
 }
 
-// checkServer checks the value of --nats. The server inside xoff is gone: its users learn
-// what replaces it.
+// checkServer checks the value of --nats. For the removed embedded server, the error names
+// its replacement.
 func checkServer(text string) error {
 	rest, old := strings.CutPrefix(text, "embedded")
 	listen, hasAddress := strings.CutPrefix(rest, ":")
 	switch {
 	case old && rest == "":
-		return errors.New("xoff has no NATS server inside: found embedded; fix: start xoff-hub, then --nats nats://127.0.0.1:4222 with the token that it shows")
+		return errors.New("xoff has no embedded NATS server: found embedded; fix: start xoff-hub, then use --nats nats://127.0.0.1:4222 and the token it prints")
 	case old && hasAddress:
-		return fmt.Errorf("xoff has no NATS server inside: found %s; fix: start xoff-hub --listen %s, then --nats nats://HOST:PORT with the token that it shows", text, listen)
+		return fmt.Errorf("xoff has no embedded NATS server: found %s; fix: start xoff-hub --listen %s, then use --nats nats://HOST:PORT and the token it prints", text, listen)
 	}
 	return remote.CheckURL(text)
 }
 
-// networkError gives an error the exit code of mistakes when the server does not want us.
+// networkError attaches the exit code: bad input if the server refused the connection.
 func networkError(err error) error {
 	if remote.IsRefused(err) {
 		return wrap(exitInput, err)
@@ -111,19 +116,19 @@ func networkError(err error) error {
 	return wrap(exitFailure, err)
 }
 
-// parseMemory reads an amount of memory; empty is 0.
+// parseMemory parses an amount of memory. The empty string is 0.
 func parseMemory(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
 	n, err := units.ParseBytes(text)
 	if err != nil || n < 1 {
-		return 0, failf(exitInput, "--memory is %q; allowed: a size such as 2GiB", text)
+		return 0, failf(exitInput, "--memory is %q (expected a size such as 2GiB)", text)
 	}
 	return int64(n), nil
 }
 
-// runPoints computes points here, or on other machines if there is a network.
+// runPoints computes points on this machine, or on workers if n is not nil.
 func (a *app) runPoints(ctx context.Context, r *sweep.Runner, m *meter, points []*sweep.Point, name string, n *network, o *run.Options) ([]sweep.Row, error) {
 	if n == nil {
 		m.restart()
@@ -137,20 +142,20 @@ func (a *app) runPoints(ctx context.Context, r *sweep.Runner, m *meter, points [
 	if err != nil {
 		return nil, wrap(exitFailure, err)
 	}
-	within, c, err := remote.Coordinate(ctx, n.address, n.access, remote.Sweep{
-		Name: name, Folder: folder, Program: program, Settings: sweep.SettingsOf(o), Memory: n.memory, SetAside: remote.LogsBeside(folder), Log: a.logger(m),
+	ctx, c, err := remote.Coordinate(ctx, n.address, n.access, remote.Sweep{
+		Name: name, Folder: folder, Program: program, Settings: sweep.SettingsOf(o), Memory: n.memory, Limit: r.Limit, SetAside: remote.LogsBeside(folder), Log: a.logger(m),
 	})
 	if err != nil {
 		return nil, networkError(err)
 	}
 	defer c.Close()
-	r.Run, r.Workers = c.Run, remote.InFlight
+	r.Run, r.Workers, r.Limit = c.Run, remote.InFlight, 0 // points may wait long for a worker, which has the limit
 	stop := a.showWorkers(r, c, m, n.address)
 	defer stop()
-	return r.Sweep(within, points)
+	return r.Sweep(ctx, points)
 }
 
-// logger writes lines to standard error, between those of a meter.
+// logger returns a function that prints lines to standard error without disturbing a meter.
 func (a *app) logger(m *meter) func(string) {
 	var lock sync.Mutex
 	return func(text string) {
@@ -163,8 +168,8 @@ func (a *app) logger(m *meter) func(string) {
 	}
 }
 
-// showWorkers shows how far a sweep is and who computes it, until the function that it
-// returns is called. Others may be silent for long, so it asks by itself.
+// showWorkers shows the progress of a sweep and its workers until the caller calls stop. It
+// polls, because workers may report nothing for a long time.
 func (a *app) showWorkers(r *sweep.Runner, c *remote.Coordinator, m *meter, address string) (stop func()) {
 	var lock sync.Mutex
 	var last sweep.Progress
@@ -174,24 +179,24 @@ func (a *app) showWorkers(r *sweep.Runner, c *remote.Coordinator, m *meter, addr
 		last = p
 	}
 	m.restart()
-	return m.during(func(passed time.Duration) string {
+	return m.showUntil(new(atomic.Bool), func(passed time.Duration) string {
 		lock.Lock()
 		p := last
 		lock.Unlock()
 		workers, slots := c.Workers()
 		return workersLine(p, passed, workers, slots, address)
-	}, &atomic.Bool{})
+	})
 }
 
-// workersLine tells how far a sweep on other machines is.
+// workersLine formats the progress of a sweep on other machines.
 func workersLine(p sweep.Progress, passed time.Duration, workers, slots int, address string) string {
 	line := fmt.Sprintf("%d of %d points", p.Done, p.Total)
 	if p.Reused > 0 {
-		line += fmt.Sprintf(" (%d from before)", p.Reused)
+		line += fmt.Sprintf(" (%d reused)", p.Reused)
 	}
 	switch workers {
 	case 0:
-		return line + ", no workers: xoff worker " + address
+		return line + ", no workers; start xoff worker " + address
 	case 1:
 		line += fmt.Sprintf(", 1 worker (%d at a time)", slots)
 	default:

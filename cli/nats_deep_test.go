@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
-// hundreds are 200 points.
+// hundreds are the flags of a sweep of 200 points.
 var hundreds = []string{"--vary", "switch.policy.alpha=1/16,1/8,1/4,1/2", "--seeds", "50", "--set", "run.arrivals=300us", "--set", "run.measure={from: 0us, to: 300us}"}
 
 func TestDeepWorkersAndHubAreKilled(t *testing.T) {

@@ -20,16 +20,16 @@ import (
 
 // killing describes which processes of a sweep are killed.
 type killing struct {
-	args   []string      // of the sweep
+	args   []string      // arguments of the sweep
 	hub    bool          // kill and restart the hub; false: the sweep
-	every  time.Duration // between kills of workers
+	every  time.Duration // time between kills of workers
 	points int           // finished points after which the hub or the sweep is killed
 }
 
-// killWorkers runs a sweep through xoff-hub and kills workers with -9, and once the hub
-// or the sweep. The folder of results must equal the folder of a sweep on one machine.
+// killWorkers runs a sweep through xoff-hub and kills workers, and once the hub or the
+// sweep. The results folder must equal the folder of a sweep on one machine.
 func killWorkers(t *testing.T, k killing) {
-	t.Setenv(peer.TokenVariable, "s3cret")
+	t.Setenv(peer.TokenVariable, "s3cret of sixteen")
 	folder := t.TempDir()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,10 +55,10 @@ func killWorkers(t *testing.T, k killing) {
 	startSweep := func() *exec.Cmd { return started(t, sweep("far", "--nats", address, "--resume")) }
 	hub := startHub()
 	main := startSweep()
-	over := make(chan struct{})
+	stop := make(chan struct{})
 	var crowd sync.WaitGroup
 	kills := 0
-	crowd.Go(func() { kills = killCrowd(t, address, folder, k.every, over) })
+	crowd.Go(func() { kills = killCrowd(t, address, folder, k.every, stop) })
 	for finishedPoints(filepath.Join(folder, "far")) < k.points {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -75,14 +75,14 @@ func killWorkers(t *testing.T, k killing) {
 	if err := main.Wait(); err != nil {
 		t.Errorf("the sweep: %v", err)
 	}
-	close(over)
+	close(stop)
 	crowd.Wait()
 	_ = hub.Process.Signal(syscall.SIGTERM)
 	if err := hub.Wait(); err != nil {
 		t.Errorf("the hub after SIGTERM: %v", err)
 	}
 	if kills < 2 {
-		t.Errorf("%d workers were killed: this test tests nothing", kills)
+		t.Errorf("%d workers were killed, want at least 2", kills)
 	}
 	if diff := differences(tree(t, filepath.Join(folder, "whole")), tree(t, filepath.Join(folder, "far"))); diff != "" {
 		t.Errorf("after %d kills these files differ: %s", kills, diff)
@@ -90,9 +90,9 @@ func killWorkers(t *testing.T, k killing) {
 	t.Logf("%d workers were killed", kills)
 }
 
-// killCrowd keeps three workers at work and kills one every now and then, until it is
-// over. It returns how many it killed meanwhile.
-func killCrowd(t *testing.T, address, folder string, every time.Duration, over <-chan struct{}) int {
+// killCrowd runs three workers and regularly kills and restarts one, until stop is closed.
+// It returns the number of workers killed before that.
+func killCrowd(t *testing.T, address, folder string, every time.Duration, stop <-chan struct{}) int {
 	var crowd [3]*exec.Cmd
 	start := func(i int) {
 		crowd[i] = started(t, exec.Command("xoff", "worker", address, "--workers", "1", "--quiet", "-o", folder))
@@ -106,7 +106,7 @@ func killCrowd(t *testing.T, address, folder string, every time.Duration, over <
 	}
 	for kills := 0; ; kills++ {
 		select {
-		case <-over:
+		case <-stop:
 			for i := range crowd {
 				kill(i)
 			}
@@ -127,7 +127,7 @@ func started(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// waitFor waits until somebody listens.
+// waitFor waits until a process listens at address.
 func waitFor(t *testing.T, address string) {
 	t.Helper()
 	for range 500 {
@@ -137,7 +137,7 @@ func waitFor(t *testing.T, address string) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Fatalf("nobody listens at %s", address)
+	t.Fatalf("no process listens at %s", address)
 }
 
 func TestWorkersLine(t *testing.T) {
@@ -145,10 +145,10 @@ func TestWorkersLine(t *testing.T) {
 		workers int
 		want    string
 	}{
-		{0, "30 of 100 points (10 from before), no workers: xoff worker nats://127.0.0.1:4222"},
-		// 20 points in 2 min; a quarter of the work, so thrice as long for the others
-		{1, "30 of 100 points (10 from before), 1 worker (8 at a time), 10 points/min, about 6m0s left"},
-		{3, "30 of 100 points (10 from before), 3 workers (8 at a time), 10 points/min, about 6m0s left"},
+		{0, "30 of 100 points (10 reused), no workers; start xoff worker nats://127.0.0.1:4222"},
+		// 20 points in 2 min, a quarter of the work: the rest takes three times as long
+		{1, "30 of 100 points (10 reused), 1 worker (8 at a time), 10 points/min, about 6m0s left"},
+		{3, "30 of 100 points (10 reused), 3 workers (8 at a time), 10 points/min, about 6m0s left"},
 	} {
 		p := sweep.Progress{Done: 30, Total: 100, Reused: 10, Share: 0.25}
 		if got := workersLine(p, 2*time.Minute, c.workers, 8, "nats://127.0.0.1:4222"); got != c.want {
@@ -157,8 +157,8 @@ func TestWorkersLine(t *testing.T) {
 	}
 }
 
-// Ctrl-C reaches all processes of a terminal: that of a slot leaves it to its worker to
-// decide what becomes of the point, and ends with it.
+// Ctrl-C reaches all processes of a terminal. A slot ignores it: its worker decides about
+// the point and ends the slot.
 func TestSlotLeavesSignalsToItsWorker(t *testing.T) {
 	cmd := exec.Command("xoff", "worker", "--slot")
 	in, err := cmd.StdinPipe()
@@ -171,7 +171,7 @@ func TestSlotLeavesSignalsToItsWorker(t *testing.T) {
 	}
 	started(t, cmd)
 	answers := bufio.NewScanner(out)
-	for range 3 { // the first time it may not have begun
+	for range 3 { // at the first signal it may not have started
 		if _, err := fmt.Fprintln(in, "{}"); err != nil || !answers.Scan() || !strings.Contains(answers.Text(), `"over":true`) {
 			t.Fatalf("%v: %s", err, answers.Text())
 		}

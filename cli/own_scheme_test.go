@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestOwnScheme builds the module of examples/own-scheme, which is not part of this
-// one, and uses it as its reader would: every command knows its schemes.
+// TestOwnScheme builds the separate module examples/own-scheme and checks that every command
+// knows its schemes.
 func TestOwnScheme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program without the race detector")
@@ -36,15 +36,15 @@ func TestOwnScheme(t *testing.T) {
 		return out
 	}
 	must(module, "go", "test", ".")                                // conformance of every scheme
-	must(module, "go", "build", "-ldflags=-s -w", "-o", xoff, ".") // without debug information it links faster
+	must(module, "go", "build", "-ldflags=-s -w", "-o", xoff, ".") // links faster without debug information
 
 	file := func(name string) string { return filepath.Join(module, name) }
 	for _, c := range []struct{ args, want string }{
-		{"list policy fair", "as if so many more queues were active"},
-		{"list flow_control early", "of the policy's threshold: a queue is paused above it"},
-		{"list topology star-of-stars", "around the middle"},
-		{"list deadlock alarm", "a class has been paused for so long"},
-		{"list probe fill", "samples: how full the buffer is"},
+		{"list policy fair", "spare shares, kept free for queues that become active next"},
+		{"list flow_control early", "fraction of the policy's threshold above which a queue is paused"},
+		{"list topology star-of-stars", "stars around the middle switch"},
+		{"list deadlock alarm", "a port has been paused for long"},
+		{"list probe fill", "samples: fraction of the buffer in use"},
 		{"schema", `"const": "star-of-stars"`},
 		{"check " + file("mine.yaml"), "headroom"},
 		{"run " + file("mine.yaml") + " -o run --invariants strict --csv", "flow control early, buffer policy fair, congestion control aimd, ECN coin"},
@@ -59,9 +59,9 @@ func TestOwnScheme(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", c.args, c.want, out)
 		}
 	}
-	// A mistake in a parameter is shown where it is.
+	// An error in a parameter has its location.
 	out, err := run(work, xoff, "run", file("mine.yaml"), "--set", "switch.policy.spare=0")
-	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != exitInput || !strings.Contains(out, "switch.policy.spare: spare is 0; allowed: 1 or more") {
+	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != exitInput || !strings.Contains(out, "switch.policy.spare: spare is 0 (expected 1 or more)") {
 		t.Errorf("%v: %s", err, out)
 	}
 	for _, table := range []string{"probe-fill.csv", "probe-gauges.csv"} {

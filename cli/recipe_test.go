@@ -10,18 +10,19 @@ import (
 	"testing"
 )
 
-// inRecipe is set while the tests of a copy run, which has the scheme already.
+// inRecipe is the environment variable that TestDeepRecipe sets for the tests of its copy,
+// which already has the scheme.
 const inRecipe = "XOFF_IN_RECIPE"
 
-// TestRecipe takes the scheme of CONTRIBUTING.md as if it were in its package: it compiles,
-// and the tests of the package pass with it. TestDeepRecipe follows the whole recipe in a
-// copy of the repository, which compiles everything anew.
+// TestRecipe adds the scheme of CONTRIBUTING.md to its package with an overlay and runs the
+// tests of the package. TestDeepRecipe follows the whole recipe in a copy of the repository,
+// which compiles everything again.
 func TestRecipe(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles a package, and is not about goroutines")
+		t.Skip("compiles a package: nothing for the race detector")
 	}
 	if os.Getenv(inRecipe) != "" {
-		t.Skip("in the copy of TestDeepRecipe, which has the scheme already")
+		t.Skip("the copy of TestDeepRecipe already has the scheme")
 	}
 	t.Parallel()
 	root, err := filepath.Abs("..")
@@ -33,11 +34,11 @@ func TestRecipe(t *testing.T) {
 	var overlay struct{ Replace map[string]string }
 	overlay.Replace = make(map[string]string)
 	for name, text := range files {
-		instead := filepath.Join(work, filepath.Base(name))
-		if err := os.WriteFile(instead, []byte(text), 0o644); err != nil {
+		replacement := filepath.Join(work, filepath.Base(name))
+		if err := os.WriteFile(replacement, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		overlay.Replace[filepath.Join(root, name)] = instead
+		overlay.Replace[filepath.Join(root, name)] = replacement
 	}
 	data, err := json.Marshal(overlay)
 	if err != nil {
@@ -71,7 +72,7 @@ func recipe(t *testing.T, root string) (files map[string]string, commands string
 	}
 	blocks := regexp.MustCompile("(?ms)^```(go|sh)(?: (\\S+))?\n(.*?)^```$").FindAllStringSubmatch(read("CONTRIBUTING.md"), -1)
 	if len(blocks) != 4 {
-		t.Fatalf("the recipe has %d blocks", len(blocks))
+		t.Fatalf("the recipe has %d blocks, want 4", len(blocks))
 	}
 	files = make(map[string]string)
 	for _, b := range blocks {

@@ -22,27 +22,27 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// traceFlags say what of a run is printed packet by packet.
+// traceFlags select the packets of a trace.
 type traceFlags struct {
 	what, from, to, file string
 }
 
 func (f *traceFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.what, "trace", "", "print the life of packets that match `PATTERN`: flow=N, port=NODE.portN or port=NODE.to-NODE")
+	flags.StringVar(&f.what, "trace", "", "`PATTERN` of packets to trace: flow=N, port=NODE.portN or port=NODE.to-NODE")
 	flags.StringVar(&f.from, "trace-from", "0s", "simulated `TIME` at which the trace begins")
-	flags.StringVar(&f.to, "trace-to", "", "simulated `TIME` at which the trace ends (default: with the run)")
-	flags.StringVar(&f.file, "trace-file", "", "write the trace to `FILE` (default: standard output)")
+	flags.StringVar(&f.to, "trace-to", "", "simulated `TIME` at which the trace ends (default: end of the run)")
+	flags.StringVar(&f.file, "trace-file", "", "`FILE` for the trace (default: standard output)")
 }
 
-// tracing is the trace of a run and the file it goes to.
+// tracing is the trace of a run and its file.
 type tracing struct {
-	*trace.Tracer // nil: nothing is traced
+	*trace.Tracer // nil: no trace
 	what          string
 	file          *os.File // nil: standard output
 }
 
-// newTracer reads the flags of a trace.
+// newTracer creates the trace that the flags describe.
 func (a *app) newTracer(f *traceFlags) (*tracing, error) {
 	t := &tracing{what: f.what}
 	if f.what == "" {
@@ -52,7 +52,7 @@ func (a *app) newTracer(f *traceFlags) (*tracing, error) {
 		return t, nil
 	}
 	if a.json && f.file == "" {
-		return nil, failf(exitInput, "--trace and --json both want standard output; allowed: --trace with --trace-file FILE")
+		return nil, failf(exitInput, "--trace with --json needs --trace-file FILE: both write to standard output")
 	}
 	from, err := units.ParseTime(f.from)
 	if err != nil {
@@ -94,27 +94,27 @@ func (t *tracing) Flush() error {
 	return nil
 }
 
-// close closes the file; what was flushed is in it.
+// close closes the file, if there is one.
 func (t *tracing) close() {
 	if t.file != nil {
 		_ = t.file.Close()
 	}
 }
 
-// captureFile is the capture of a run in its folder.
+// captureFile is the results file with the capture of a run.
 const captureFile = "capture.pcapng"
 
-// pcapFlags say which frames of a run are captured.
+// pcapFlags select the frames of a capture.
 type pcapFlags struct {
 	what, from, to, limit string
 }
 
 func (f *pcapFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.what, "pcap", "", "capture the frames of ports that match `PATTERN` in "+captureFile+": NODE.to-NODE or NODE.portN, several with commas, * for any text")
+	flags.StringVar(&f.what, "pcap", "", "`PATTERN` of ports to capture in "+captureFile+": NODE.to-NODE or NODE.portN, comma-separated, * for any text")
 	flags.StringVar(&f.from, "pcap-from", "0s", "simulated `TIME` at which the capture begins")
-	flags.StringVar(&f.to, "pcap-to", "", "simulated `TIME` at which the capture ends (default: with the run)")
-	flags.StringVar(&f.limit, "pcap-limit", "100MB", "largest `SIZE` of the capture; later frames are left out")
+	flags.StringVar(&f.to, "pcap-to", "", "simulated `TIME` at which the capture ends (default: end of the run)")
+	flags.StringVar(&f.limit, "pcap-limit", "100MB", "largest `SIZE` of the capture; later frames are not captured")
 }
 
 // capturing is the capture of a run.
@@ -123,7 +123,7 @@ type capturing struct {
 	limit units.Bytes
 }
 
-// newCapture reads the flags of a capture; nil: nothing is captured.
+// newCapture creates the capture that the flags describe, or returns nil.
 func (a *app) newCapture(cmd *cobra.Command, f *pcapFlags) (*capturing, error) {
 	if f.what == "" {
 		for _, flag := range []string{"pcap-from", "pcap-to", "pcap-limit"} {
@@ -133,9 +133,9 @@ func (a *app) newCapture(cmd *cobra.Command, f *pcapFlags) (*capturing, error) {
 		}
 		return nil, nil
 	}
-	ports := strings.TrimPrefix(f.what, "port=") // as --trace has it
+	ports := strings.TrimPrefix(f.what, "port=") // the notation of --trace
 	if ports == "" || strings.Contains(ports, "=") {
-		return nil, failf(exitInput, "--pcap: %q cannot be captured; allowed: NODE.portN, NODE.to-NODE, several with commas", f.what)
+		return nil, failf(exitInput, "--pcap is %q (expected NODE.portN or NODE.to-NODE, comma-separated)", f.what)
 	}
 	spec := capture.Spec{Ports: ports, To: units.Never}
 	var err error
@@ -166,7 +166,7 @@ func (c *capturing) Bind(b *fabric.Fabric) error {
 
 // Open implements run.Recording.
 func (c *capturing) Open(create func(name, what string) (io.Writer, error)) error {
-	w, err := create(captureFile, "the frames of chosen ports, for Wireshark and tshark")
+	w, err := create(captureFile, "frames of the chosen ports, for Wireshark and tshark")
 	if err != nil {
 		return err
 	}
@@ -184,27 +184,27 @@ func (c *capturing) Flush() error {
 // Close implements run.Recording.
 func (c *capturing) Close(*metrics.Outcome) error { return nil }
 
-// tellCapture says what is missing in a capture.
-func (a *app) tellCapture(c *capturing) {
+// warnCapture warns about a full or empty capture.
+func (a *app) warnCapture(c *capturing) {
 	if c == nil || a.quiet {
 		return
 	}
 	if at, full := c.Full(); full {
-		fmt.Fprintf(a.err, "xoff: %s is full: --pcap-limit %s was reached after %s frames, at %s; what passed later is not in it\n",
+		fmt.Fprintf(a.err, "xoff: %s is full: reached --pcap-limit %s after %s frames, at %s; later frames are missing\n",
 			captureFile, c.limit, count(uint64(c.Frames())), at)
 	} else if c.Frames() == 0 {
-		fmt.Fprintf(a.err, "xoff: %s has no frames: none passed these ports in that time\n", captureFile)
+		fmt.Fprintf(a.err, "xoff: %s has no frames: none passed the chosen ports in the chosen time\n", captureFile)
 	}
 }
 
-// timeline is the timeline of a run and where it goes to.
+// timeline is the timeline of a run and its output.
 type timeline struct {
 	*perfetto.Timeline
 	out  io.Writer
-	file *os.File // nil: somebody else's
+	file *os.File // closed with the timeline; nil: the caller owns out
 }
 
-// newTimeline begins the file of --perfetto; nil: none is wanted.
+// newTimeline creates the file of --perfetto. It returns nil if file is empty.
 func newTimeline(file string) (*timeline, error) {
 	if file == "" {
 		return nil, nil
@@ -223,7 +223,7 @@ func (t *timeline) Bind(b *fabric.Fabric) error {
 	return nil
 }
 
-// Open implements run.Recording: it is no file of the folder.
+// Open implements run.Recording. The timeline is not a results file.
 func (t *timeline) Open(func(name, what string) (io.Writer, error)) error { return nil }
 
 // Flush implements run.Watcher.
@@ -246,7 +246,7 @@ func (t *timeline) Close(o *metrics.Outcome) error {
 	return nil
 }
 
-// close closes the file, however the run ended.
+// close closes the file. It may be called on nil.
 func (t *timeline) close() {
 	if t != nil && t.file != nil {
 		_ = t.file.Close()
@@ -275,22 +275,22 @@ func recorded(err error) error {
 	return nil
 }
 
-// counting writes counters to a file while something runs. Each time it is a whole file in
-// place of the one before, so that who reads it never sees half of one.
+// counting writes counters to a file during a run or sweep. Every write replaces the whole
+// file, so that readers never see a partial one.
 type counting struct {
 	file string
 	last time.Time
-	err  error // the first; then it is no use
+	err  error // first error; there are no writes after it
 }
 
-// countEvery is how often, by the clock, counters are written while something runs.
+// countEvery is the wall-clock interval between writes of the counters.
 const countEvery = time.Second
 
 func registerCounting(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "metrics", "", "write counters in the OpenMetrics text format to `FILE`, every second and at the end")
+	cmd.Flags().StringVar(file, "metrics", "", "`FILE` for counters in the OpenMetrics text format, written every second and at the end")
 }
 
-// newCounting begins the file of --metrics; nil: none is wanted.
+// newCounting creates the file of --metrics. It returns nil if file is empty.
 func newCounting(file string, first interface{ Write(io.Writer) error }) (*counting, error) {
 	if file == "" {
 		return nil, nil
@@ -303,7 +303,7 @@ func newCounting(file string, first interface{ Write(io.Writer) error }) (*count
 	return c, nil
 }
 
-// due reports whether it is time to write.
+// due reports whether countEvery has passed since the last write.
 func (c *counting) due() bool { return c != nil && time.Since(c.last) >= countEvery }
 
 func (c *counting) write(write func(io.Writer) error) {
@@ -313,19 +313,19 @@ func (c *counting) write(write func(io.Writer) error) {
 	}
 }
 
-// tellCounting says that counters could not be written any more. Results are none the worse.
-func (a *app) tellCounting(c *counting) {
+// warnCounting warns if counters could not be written. Results are not affected.
+func (a *app) warnCounting(c *counting) {
 	if c != nil && c.err != nil {
-		fmt.Fprintf(a.err, "xoff: --metrics: %v; %s is not up to date\n", c.err, c.file)
+		fmt.Fprintf(a.err, "xoff: --metrics: %v; %s is out of date\n", c.err, c.file)
 	}
 }
 
-// counters are those of a run that has not begun.
+// counters returns the counters of a run that has not started.
 func counters(b *fabric.Fabric) *openmetrics.Run {
 	return &openmetrics.Run{Scenario: b.Config.Name, Seed: b.Config.Seed, Flows: len(b.Flows.Flow), Nodes: b.Graph.Names}
 }
 
-// progress writes how far a run is, from time to time.
+// progress writes the counters of a run, if a write is due.
 func (c *counting) progress(b *fabric.Fabric, p run.Progress) {
 	if !c.due() {
 		return
@@ -336,14 +336,14 @@ func (c *counting) progress(b *fabric.Fabric, p run.Progress) {
 	c.write(at.Write)
 }
 
-// end writes what a run left behind.
+// end writes the final counters of a run.
 func (c *counting) end(done *run.Result) {
 	at := counters(done.Fabric)
 	at.Now, at.Complete, at.Totals, at.Counters = done.Outcome.End, !done.Outcome.Partial, done.Outcome.Totals, done.Outcome.Counters
 	c.write(at.Write)
 }
 
-// sweeps writes how far a sweep is, from time to time and at its end.
+// sweeps writes the counters of a sweep, if a write is due and at its end.
 func (c *counting) sweeps(p sweep.Progress) {
 	if p.Preparing {
 		return

@@ -21,23 +21,25 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Write report.html: tables and figures of results",
-		Long: `Writes one page with the tables and figures of results, which needs no network and
-no other file. RUN is a folder of run or sweep; several are compared.
+		Long: `Write one self-contained page with the tables and figures of results. RUN is a
+results folder of xoff run or xoff sweep. The report of a sweep compares its variants;
+several folders are compared with each other. --figures also writes every figure to a
+file, for slides.
 
-  xoff report results/mine-seed1             into that folder
-  xoff report results/before results/after   into results/comparison, or that of -o
-  xoff report results/mine-sweep             a sweep, every variant against the others
-  xoff report results/mine-seed1 --figures png   its figures as files, for slides`,
-		Args: something,
+  xoff report results/mine-seed1
+  xoff report results/before results/after
+  xoff report results/mine-sweep
+  xoff report results/mine-seed1 --figures png`,
+		Args: minOneArg,
 		RunE: func(_ *cobra.Command, args []string) error { return a.report(args, f) },
 	}
 	f.register(cmd)
-	a.outputFlag(cmd, "`FOLDER` for the page (default: RUN, or results/comparison for several)")
+	a.outputFlag(cmd, "`FOLDER` for the page (default: RUN; for several folders results/comparison)")
 	a.printFlags(cmd)
 	return cmd
 }
 
-// report writes the report of folders and says where it is.
+// report writes the report of results folders and prints its path.
 func (a *app) report(folders []string, f *figureFiles) error {
 	if err := f.check(); err != nil {
 		return err
@@ -45,10 +47,10 @@ func (a *app) report(folders []string, f *figureFiles) error {
 	for _, folder := range folders {
 		info, err := os.Stat(folder)
 		if errors.Is(err, os.ErrNotExist) {
-			return failf(exitInput, "%s does not exist; allowed: a folder of `xoff run` or `xoff sweep`", folder)
+			return failf(exitInput, "%s does not exist (expected a results folder of `xoff run` or `xoff sweep`)", folder)
 		}
 		if err == nil && !info.IsDir() {
-			return failf(exitInput, "%s is a file; allowed: a folder of `xoff run` or `xoff sweep`", folder)
+			return failf(exitInput, "%s is a file (expected a results folder of `xoff run` or `xoff sweep`)", folder)
 		}
 	}
 	d, err := sweepreport.Document(folders)
@@ -76,36 +78,36 @@ func (a *app) report(folders []string, f *figureFiles) error {
 	return nil
 }
 
-// leaveReport writes the page of what was just compared and returns where it is. The
-// numbers are not lost because there is none: that is only said.
-func (a *app) leaveReport(folders []string, to string) string {
+// writeComparison writes the report of results folders and returns its path. An error is
+// only a warning: the results are already written.
+func (a *app) writeComparison(folders []string, to string) string {
 	d, err := sweepreport.Document(folders)
 	path := ""
 	if err == nil {
 		path, _, err = d.WritePage(to, run.ReportFile, nil)
 	}
 	if err != nil {
-		fmt.Fprintf(a.err, "xoff: there is no report: %v\n", err)
+		fmt.Fprintf(a.err, "xoff: cannot write the report: %v\n", err)
 	}
 	return path
 }
 
-// figureFiles are the formats in which figures of a page are written beside it.
+// figureFiles are the formats in which figures are also written as files.
 type figureFiles struct{ formats []string }
 
 func (f *figureFiles) register(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.formats, "figures", nil, "write every figure to a file of its own, too; `FORMATS`: svg, png or svg,png")
+	cmd.Flags().StringSliceVar(&f.formats, "figures", nil, "`FORMATS` in which every figure is also written to a file: svg, png or svg,png")
 }
 
 func (f *figureFiles) check() error { return wrap(exitInput, report.CheckFormats(f.formats)) }
 
-// writeReport writes report.html among the results of a run.
+// writeReport writes report.html to the results of a run.
 func writeReport(to *run.Folder, s *metrics.Summary) error {
 	page, err := runreport.Page(to.Aside(), s)
 	if err != nil {
 		return err
 	}
-	return to.File(run.ReportFile, "the same with tables and figures, for a browser", func(w io.Writer) error {
+	return to.File(run.ReportFile, "tables and figures, for a browser", func(w io.Writer) error {
 		_, err := w.Write(page)
 		return err
 	})

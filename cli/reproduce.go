@@ -20,7 +20,7 @@ import (
 
 // reproduceFlags are the flags of `xoff reproduce`.
 type reproduceFlags struct {
-	run    runFlags // with its defaults: experiments say what is run
+	run    runFlags // defaults only: experiments define their runs
 	from   string
 	list   bool
 	scale  string
@@ -37,31 +37,34 @@ type reproduceFlags struct {
 	figures figureFiles
 }
 
-// Where stored results and the documents rendered from them are.
+// reproductionFolder is the default folder of the documents. Its subfolder data is the default
+// folder of stored results.
 const reproductionFolder = "docs/reproduction"
 
 func (a *app) reproduceCommand() *cobra.Command {
 	f := &reproduceFlags{run: runFlags{invariants: string(run.Off), engine: string(run.Fast), divisor: 1}}
 	cmd := &cobra.Command{
 		Use:   "reproduce [ID...]",
-		Short: "Run figures of papers and judge their claims",
-		Long: `Runs experiments that are part of xoff, on all cores, and holds the outcome against
-what the paper says. IDs are figures (dsh/5) or papers (dsh); none means all.
+		Short: "Reproduce figures of papers and judge their claims",
+		Long: `Run built-in experiments on all cores and compare the results with the claims of the
+papers. IDs are figures (dsh/5) or papers (dsh); the default is all.
 
   xoff reproduce --list
   xoff reproduce dsh/5 dsh/6 --scale quick
-  xoff reproduce dsh --scale paper --save     stores results for the documents
-  xoff reproduce dsh --render                 docs/reproduction/dsh.md from stored results,
-                                              and README.md, the scoreboard of all papers
 
-Points that are finished are never computed twice: the same command goes on where it
-was interrupted or killed. A rebuilt xoff starts anew. With --save an interrupted run
-leaves what the documents need of its points in the folder of --data, as *.part.json:
-with them the same program goes on anywhere.
+--save stores the results. --render writes the documents from stored results: the page
+of the paper and the scoreboard README.md.
 
-With --shard it computes one part of the points, as one of several tasks on as many
-machines; the same command without it judges what they computed. With --nats, xoff
-worker on any number of machines computes the points (docs/cluster.md).`,
+  xoff reproduce dsh --scale paper --save
+  xoff reproduce dsh --render
+
+After an interruption, the same command continues: finished points are reused, unless
+xoff was rebuilt. With --save, an interrupted command also writes *.part.json to the
+folder of --data. With these files the same program continues on any machine.
+
+--shard computes one part of the points, as one of several tasks on different machines;
+the same command without --shard then judges the results. With --nats, xoff worker
+computes the points on other machines (docs/cluster.md).`,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if f.scale != reproduce.Quick && f.scale != reproduce.Full {
 				return wrap(exitInput, registry.Unknown("scale", f.scale, []string{reproduce.Quick, reproduce.Full}))
@@ -70,7 +73,7 @@ worker on any number of machines computes the points (docs/cluster.md).`,
 				return err
 			}
 			if f.shard != "" && (f.list || f.render || cmd.Flags().Changed("verify")) {
-				return failf(exitInput, "--shard is a part of the points that run; allowed: without --list, --render and --verify")
+				return failf(exitInput, "--shard cannot be combined with --list, --render or --verify")
 			}
 			var err error
 			if f.network, err = f.nats.check(cmd); err != nil {
@@ -102,27 +105,28 @@ worker on any number of machines computes the points (docs/cluster.md).`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.from, "from", "", "`FOLDER` with experiments of your own, PAPER/FIGURE.yaml, instead of the built-in ones")
-	flags.BoolVar(&f.list, "list", false, "list experiments with the time that they take")
-	flags.StringVar(&f.scale, "scale", reproduce.Quick, "`SCALE`: quick (fewer hosts, shorter), or paper (as published)")
+	flags.StringVar(&f.from, "from", "", "`FOLDER` with your own experiments, PAPER/FIGURE.yaml (default: the built-in experiments)")
+	flags.BoolVar(&f.list, "list", false, "list the experiments with their estimated times")
+	flags.StringVar(&f.scale, "scale", reproduce.Quick, "`SCALE`: quick (fewer hosts, shorter) or paper (as published)")
 	flags.BoolVar(&f.save, "save", false, "store the results in the folder of --data")
-	flags.BoolVar(&f.render, "render", false, "write the documents from stored results; nothing is run")
+	flags.BoolVar(&f.render, "render", false, "write the documents from stored results, without running anything")
 	flags.StringVar(&f.data, "data", filepath.Join(reproductionFolder, "data"), "`FOLDER` of stored results")
-	flags.IntVar(&f.verify, "verify", 0, "run `N` points of the stored results again and compare their bytes")
+	flags.IntVar(&f.verify, "verify", 0, "number `N` of stored points to run again and compare byte by byte")
 	f.figures.register(cmd)
 	registerShard(cmd, &f.shard)
 	f.nats.register(cmd)
-	flags.StringVar(&f.pick, "pick", "", "`TEXT` that chooses the points of --verify, such as the hash of a commit")
-	a.outputFlag(cmd, "`FOLDER` for results (default results/reproduce), or for the documents of --render (default docs/reproduction)")
+	pointLimitFlag(cmd)
+	flags.StringVar(&f.pick, "pick", "", "`TEXT` that selects the points of --verify, such as a commit hash")
+	a.outputFlag(cmd, "`FOLDER` for results (default results/reproduce) or for the documents of --render (default docs/reproduction)")
 	a.printFlags(cmd)
 	a.workersFlag(cmd)
 	return cmd
 }
 
-// experiments reads those of xoff, or of a folder.
+// experiments reads the experiments in the folder of --from, or the built-in ones.
 func (f *reproduceFlags) experiments() ([]*reproduce.Experiment, error) {
 	if f.from == "" {
-		return reproduce.Built()
+		return reproduce.BuiltIn()
 	}
 	return reproduce.ReadFolder(f.from)
 }
@@ -135,23 +139,23 @@ func (a *app) listExperiments(list []*reproduce.Experiment) error {
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	w.line("experiment\tfigure\tquick\tpaper\tclaims\ttitle")
 	for _, l := range out {
-		w.line("%s\t%s\t%s\t%s\t%d\t%s", l.ID, l.Figure, howLong(&l, reproduce.Quick, a.workers), howLong(&l, reproduce.Full, a.workers), len(l.Claims), l.Title)
+		w.line("%s\t%s\t%s\t%s\t%d\t%s", l.ID, l.Figure, estimate(&l, reproduce.Quick, a.workers), estimate(&l, reproduce.Full, a.workers), len(l.Claims), l.Title)
 	}
 	w.line("")
-	w.line("times are estimates for %d idle cores; points that experiments share run once", a.workers)
+	w.line("times are estimates for %d idle cores; experiments share identical points", a.workers)
 	return w.flush()
 }
 
-// howLong is what the list says of a scale.
-func howLong(l *reproduce.Listed, scale string, workers int) string {
-	h, ok := l.Scales[scale]
+// estimate formats the number of points and the estimated time of an experiment at a scale.
+func estimate(l *reproduce.Listed, scale string, workers int) string {
+	s, ok := l.Scales[scale]
 	switch {
 	case !ok:
 		return "-"
-	case h.Points == 0:
+	case s.Points == 0:
 		return "computed"
 	}
-	return fmt.Sprintf("%d runs, %s", h.Points, (time.Duration(h.Seconds/float64(workers)) * time.Second).Round(time.Second))
+	return fmt.Sprintf("%d runs, %s", s.Points, (time.Duration(s.Seconds/float64(workers)) * time.Second).Round(time.Second))
 }
 
 // reproduce runs experiments, judges them and writes their reports.
@@ -188,7 +192,7 @@ func (a *app) reproduce(cmd *cobra.Command, list []*reproduce.Experiment, f *rep
 	return judgedError(list, results)
 }
 
-// reproduceTask computes one part of the points of experiments.
+// reproduceTask computes one shard of the points of experiments.
 func (a *app) reproduceTask(cmd *cobra.Command, list []*reproduce.Experiment, f *reproduceFlags) error {
 	shard, err := sweep.ParseShard(f.shard, 0, os.Getenv)
 	if err != nil {
@@ -201,23 +205,30 @@ func (a *app) reproduceTask(cmd *cobra.Command, list []*reproduce.Experiment, f 
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	plan.Deal(shard)
+	plan.KeepShard(shard)
 	m := a.newMeter()
 	r := a.newRunner(a.folderFor("reproduce"), m)
+	if r.Limit, err = pointLimit(cmd); err != nil {
+		return err
+	}
 	r.Timed = f.save
 	o := f.run.options()
 	r.Simulate(o)
-	if err := plan.Prepare(cmd.Context(), r, sweep.Shown(&o)); err != nil {
+	if err := plan.Prepare(cmd.Context(), r, sweep.OptionsKey(&o)); err != nil {
 		return prepareError(cmd, err)
 	}
 	return a.runTask(cmd, r, m, nil, shard, plan.Points, false)
 }
 
-// runPlan runs the points of a plan that are neither in the folder nor, if that is
-// named, in the folder of parts, which takes what is finished when it is interrupted.
+// runPlan runs the points of a plan that are not yet stored in folder. If parts is not empty,
+// it also reuses the points stored there, and stores finished points there when interrupted.
 func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlags, folder, parts string) ([]*reproduce.Result, error) {
 	m := a.newMeter()
 	r := a.newRunner(folder, m)
+	var err error
+	if r.Limit, err = pointLimit(cmd); err != nil {
+		return nil, err
+	}
 	r.Timed = f.save
 	if err := r.Store.Lock(); err != nil {
 		return nil, wrap(exitFailure, err)
@@ -225,7 +236,7 @@ func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlag
 	defer r.Store.Close()
 	o := f.run.options()
 	r.Simulate(o)
-	if err := plan.Prepare(cmd.Context(), r, sweep.Shown(&o)); err != nil {
+	if err := plan.Prepare(cmd.Context(), r, sweep.OptionsKey(&o)); err != nil {
 		return nil, prepareError(cmd, err)
 	}
 	if parts != "" {
@@ -236,14 +247,14 @@ func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlag
 	rows, err := a.runPoints(cmd.Context(), r, m, plan.Points, "reproduce", f.network, &o)
 	m.clear()
 	if err != nil {
-		again := "the same command goes on"
+		hint := "the same command continues"
 		if parts != "" {
 			if err := plan.Keep(&r.Store, rows, parts); err != nil {
 				return nil, wrap(exitFailure, err)
 			}
-			again += ", on another machine, too, with the same program and " + filepath.Join(parts, "*.part.json")
+			hint += ", also on another machine with the same program and " + filepath.Join(parts, "*.part.json")
 		}
-		return nil, sweepError(cmd.Context(), err, rows, folder, again)
+		return nil, sweepError(cmd.Context(), err, rows, folder, hint)
 	}
 	results, err := plan.Collect(&r.Store, rows)
 	if err == nil {
@@ -252,7 +263,7 @@ func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlag
 	return results, wrap(exitFailure, err)
 }
 
-// judgedDocument is what --json prints about an experiment.
+// judgedDocument is the JSON document of an experiment, printed by --json.
 type judgedDocument struct {
 	*reproduce.Result
 	Claims []*reproduce.Judged `json:"claims"`
@@ -276,7 +287,7 @@ func (a *app) printJudged(list []*reproduce.Experiment, results []*reproduce.Res
 		w.line("")
 		w.table(e.Cells(results[i]))
 		w.line("")
-		w.line("claim\tkind\tpaper\there\tgrade\t")
+		w.line("claim\tkind\tpaper\txoff\tverdict\t")
 		for _, j := range e.Judge(results[i]) {
 			w.line("%s\t%s\t%s\t%s\t%s\t%s", j.ID, j.Kind, e.PaperNumber(j.Claim), j.Number(), verdictText(j), j.Claim.Text)
 		}
@@ -290,6 +301,7 @@ func (a *app) printJudged(list []*reproduce.Experiment, results []*reproduce.Res
 	return nil
 }
 
+// verdictText returns the coloured verdict of a claim, with a note if it is unexpected or known.
 func verdictText(j *reproduce.Judged) string {
 	text := string(j.Verdict)
 	if text == "" {
@@ -312,22 +324,22 @@ func verdictText(j *reproduce.Judged) string {
 	return text
 }
 
-// judgedError is the exit code: that of failed runs, or 1 for a verdict that is not
-// the one that the experiment asserts.
+// judgedError returns an error if points failed, with their exit code, or if verdicts differ
+// from the expected verdicts.
 func judgedError(list []*reproduce.Experiment, results []*reproduce.Result) error {
 	all := reproduce.JudgeAll(list, results)
 	if all.Code != 0 {
-		return failf(all.Code, "%d points failed; the first: %s", len(all.Troubles), all.Troubles[0])
+		return failf(all.Code, "%d points failed; first: %s", len(all.Failures), all.Failures[0])
 	}
-	if n := len(all.Surprises); n > 0 {
-		return failf(exitFailure, "%d claims did not come out as the experiments say (deviations): %s", n, strings.Join(all.Surprises, "; "))
+	if len(all.Surprises) > 0 {
+		return failf(exitFailure, "unexpected verdicts: %s", strings.Join(all.Surprises, "; "))
 	}
 	return nil
 }
 
-// renderExperiments writes the documents of the papers of some experiments. A
-// document is of its whole paper, whichever figures were named, and the scoreboard of
-// all papers. Unless they are named, papers without results have no document.
+// renderExperiments writes the pages of the papers of the chosen experiments, and the
+// scoreboard of all papers. A page covers all experiments of its paper. Papers without
+// results get a page only if the user named them.
 func (a *app) renderExperiments(all, chosen []*reproduce.Experiment, named bool, f *reproduceFlags) error {
 	folder := reproductionFolder
 	if a.folder != "" {
@@ -353,7 +365,7 @@ func (a *app) renderExperiments(all, chosen []*reproduce.Experiment, named bool,
 	return a.writeMarkdown(d, folder, "README.md")
 }
 
-// writeMarkdown writes a document with its figures into a folder and prints its path.
+// writeMarkdown writes a document and its figures to a folder and prints its path.
 func (a *app) writeMarkdown(d *report.Document, folder, name string) error {
 	path, err := d.WriteMarkdown(folder, name)
 	if err != nil {
@@ -365,19 +377,19 @@ func (a *app) writeMarkdown(d *report.Document, folder, name string) error {
 	return nil
 }
 
-// verifyExperiments runs some stored points again.
+// verifyExperiments runs some stored points again and compares their results.
 func (a *app) verifyExperiments(cmd *cobra.Command, list []*reproduce.Experiment, f *reproduceFlags) error {
 	if err := a.startRuns(); err != nil {
 		return err
 	}
 	if f.verify < 1 {
-		return failf(exitInput, "--verify is %d; allowed: 1 or more", f.verify)
+		return failf(exitInput, "--verify is %d (expected 1 or more)", f.verify)
 	}
 	checks, err := reproduce.Pick(list, f.scale, f.data, f.verify, f.pick)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	// Points that are there already prove nothing.
+	// Points of an earlier command must not be reused.
 	folder := filepath.Join(a.folderFor("reproduce"), "verify")
 	if err := os.RemoveAll(folder); err != nil {
 		return wrap(exitFailure, err)
@@ -391,7 +403,7 @@ func (a *app) verifyExperiments(cmd *cobra.Command, list []*reproduce.Experiment
 			return wrap(exitFailure, err)
 		}
 		if !a.quiet {
-			fmt.Fprintf(a.out, "%s: the same bytes\n", c)
+			fmt.Fprintf(a.out, "%s: identical\n", c)
 		}
 	}
 	return nil

@@ -14,11 +14,11 @@ import (
 
 const toyExperiments = "testdata/experiments"
 
-// A reproduction that is killed at random moments goes on with the same command and
-// leaves the same bytes as one that ran through.
+// A reproduction that is killed at random times continues with the same command and writes
+// the same bytes as one that is not killed.
 func TestKilledReproductionGoesOn(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long under the race detector, and is about processes rather than goroutines")
+		t.Skip("takes long under the race detector, and tests processes rather than goroutines")
 	}
 	shareHash(t)
 	folder := t.TempDir()
@@ -44,11 +44,11 @@ func TestKilledReproductionGoesOn(t *testing.T) {
 	}
 }
 
-// What an interrupted reproduction stores is enough to go on without its points, as
-// on another machine, and leaves the same results as one that ran through.
+// An interrupted reproduction stores enough to continue without its points, as on another
+// machine. The results are the same as without an interruption.
 func TestInterruptedReproductionGoesOnElsewhere(t *testing.T) {
 	if testing.Short() {
-		t.Skip("is about processes rather than goroutines")
+		t.Skip("tests processes rather than goroutines")
 	}
 	shareHash(t)
 	folder := t.TempDir()
@@ -61,7 +61,7 @@ func TestInterruptedReproductionGoesOnElsewhere(t *testing.T) {
 	done := 0
 	for try := 0; done == 0; try++ {
 		if try == 20 {
-			t.Fatal("it was never interrupted between its first point and its last one")
+			t.Fatal("never interrupted between the first and the last point")
 		}
 		points := filepath.Join(folder, "here")
 		if err := errors.Join(os.RemoveAll(points), os.RemoveAll(filepath.Join(folder, "data"))); err != nil {
@@ -83,27 +83,27 @@ func TestInterruptedReproductionGoesOnElsewhere(t *testing.T) {
 	}
 	for _, id := range []string{"1", "2"} {
 		if n := len(storedPoints(t, filepath.Join(folder, "data", "toy-"+id+"-quick.part.json"))); n != done {
-			t.Errorf("the part of toy/%s has %d points, %d were finished", id, n, done)
+			t.Errorf("the stored part of toy/%s has %d points, want %d", id, n, done)
 		}
 	}
 	if out, err := reproduce("there", "data").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if n, want := finishedPoints(filepath.Join(folder, "there")), finishedPoints(filepath.Join(folder, "whole"))-done; n != want {
-		t.Errorf("%d points ran again elsewhere, %d were open", n, want)
+		t.Errorf("%d points ran after the interruption, want %d", n, want)
 	}
 	for _, id := range []string{"1", "2"} {
 		file := "toy-" + id + "-quick.json"
 		if got, want := storedPoints(t, filepath.Join(folder, "data", file)), storedPoints(t, filepath.Join(folder, "want", file)); !slices.Equal(got, want) {
-			t.Errorf("%s differs from that of a run that was not interrupted:\n%s\n%s", file, got, want)
+			t.Errorf("%s differs from a run without interruption:\n%s\n%s", file, got, want)
 		}
 	}
 	if rest, _ := filepath.Glob(filepath.Join(folder, "data", "*.part.json")); len(rest) > 0 {
-		t.Errorf("parts are left: %v", rest)
+		t.Errorf("parts are not removed: %v", rest)
 	}
 }
 
-// storedPoints are the lines of a stored result that points have.
+// storedPoints returns the lines of the points in a stored result.
 func storedPoints(t *testing.T, path string) []string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -114,7 +114,7 @@ func storedPoints(t *testing.T, path string) []string {
 	return lines[1 : len(lines)-1]
 }
 
-// writtenAt tells when each point of a folder was finished.
+// writtenAt returns the time at which each point of a folder was finished.
 func writtenAt(t *testing.T, folder string) map[string]time.Time {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "points", "[^.]*", "point.json"))
@@ -132,11 +132,10 @@ func writtenAt(t *testing.T, folder string) map[string]time.Time {
 	return times
 }
 
-// Points of another program are never used again, even if it only differs in a
-// byte at its end.
+// Points of another program are never reused, even if it differs only in its last byte.
 func TestChangedProgramStartsAnew(t *testing.T) {
 	if testing.Short() {
-		t.Skip("is about processes rather than goroutines")
+		t.Skip("tests processes rather than goroutines")
 	}
 	path, err := exec.LookPath("xoff")
 	if err != nil {
@@ -175,17 +174,17 @@ func TestChangedProgramStartsAnew(t *testing.T) {
 	again, second := run(path)
 	changed, third := run(other)
 	if hash != again || hash == changed || hash == "" {
-		t.Errorf("hashes of the program: %q, %q, changed %q", hash, again, changed)
+		t.Errorf("hashes: program %q, again %q, changed program %q", hash, again, changed)
 	}
 	if len(first) != 12 {
 		t.Errorf("%d points, want 2 schemes x 2 loads x 3 seeds", len(first))
 	}
 	for name, at := range first {
 		if second[name] != at {
-			t.Errorf("%s ran twice in the same program", name)
+			t.Errorf("%s ran again with the same program", name)
 		}
 		if third[name] == at || third[name].IsZero() {
-			t.Errorf("%s of another program was used", name)
+			t.Errorf("%s of another program was reused", name)
 		}
 	}
 }

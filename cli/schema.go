@@ -10,13 +10,13 @@ func (a *app) schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON schema of scenarios, for editors",
-		Long: `Prints the JSON schema (draft 2020-12) of scenario files. Editors with a YAML
-language server then complete keys and names, show what they mean and mark
-mistakes while you type:
+		Long: `Print the JSON schema (draft 2020-12) of scenario files. With it, an editor with a
+YAML language server completes keys and names, shows their documentation and marks
+errors while you type. Write the schema to a file:
 
   xoff schema > xoff.schema.json
 
-and as the first line of a scenario
+and make this the first line of a scenario:
 
   # yaml-language-server: $schema=xoff.schema.json`,
 		Args: cobra.NoArgs,

@@ -24,18 +24,18 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// knownHash is the environment variable with the hash of this program, which is xoff in
-// tests. Hashing its 40 MB takes longer than most commands.
+// knownHash is the environment variable with the hash of the test binary, which acts as xoff.
+// Hashing its 40 MB takes longer than most commands.
 const knownHash = "XOFF_TEST_EXECUTABLE_SHA256"
 
-// useKnownHash saves xoff from hashing itself.
+// useKnownHash makes xoff use the hash in the environment instead of hashing itself.
 func useKnownHash() {
 	if hash := os.Getenv(knownHash); hash != "" {
 		sweep.Executable = func() (string, error) { return hash, nil }
 	}
 }
 
-// shareHash gives the hash of this program to the commands that a test starts.
+// shareHash passes the hash of this program to the commands that a test starts.
 func shareHash(t *testing.T) {
 	t.Helper()
 	hash, err := sweep.Executable()
@@ -45,11 +45,11 @@ func shareHash(t *testing.T) {
 	t.Setenv(knownHash, hash)
 }
 
-// concurrent are the dialogues about workers, other processes and wires: those that the race
-// detector is to see. The others run one simulation after another.
+// concurrent are the scripts with workers, other processes and wires, for the race detector.
+// The other scripts run simulations one by one.
 var concurrent = []string{"interrupt", "live", "nats", "sweep"}
 
-// TestScripts runs the dialogues in testdata/script.
+// TestScripts runs the scripts in testdata/script.
 func TestScripts(t *testing.T) {
 	dir, files := "testdata/script", []string(nil)
 	if testing.Short() { // the race detector's run
@@ -79,7 +79,7 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			env.Setenv("PORT", strconv.Itoa(l.Addr().(*net.TCPAddr).Port)) // one that is free
+			env.Setenv("PORT", strconv.Itoa(l.Addr().(*net.TCPAddr).Port)) // a free port
 			if err := l.Close(); err != nil {
 				return err
 			}
@@ -123,8 +123,8 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("no process listens at %s", args[0])
 }
 
-// interrupt CODE FILE COMMAND... starts a command, sends it SIGINT as soon as the
-// file (a pattern) exists, and checks its exit code.
+// interrupt CODE FILE COMMAND... starts a command, sends SIGINT as soon as a file matches
+// the pattern FILE, and checks the exit code.
 func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -149,12 +149,12 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// globbed PATTERN NAME copies the one file that fits the pattern.
+// globbed PATTERN NAME copies the only file that matches the pattern.
 func globbed(ts *testscript.TestScript, _ bool, args []string) {
 	found, err := filepath.Glob(ts.MkAbs(args[0]))
 	ts.Check(err)
 	if len(found) != 1 {
-		ts.Fatalf("%d files fit %s, want 1", len(found), args[0])
+		ts.Fatalf("%d files match %s, want 1", len(found), args[0])
 	}
 	data, err := os.ReadFile(found[0])
 	ts.Check(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,7 +13,7 @@ import (
 // resultsUsage is the help of -o on commands that run one scenario.
 const resultsUsage = "`FOLDER` for results (default results/NAME-seedSEED)"
 
-// outputFlag adds -o; usage says what the command writes there.
+// outputFlag adds -o. The usage describes what the command writes there.
 func (a *app) outputFlag(cmd *cobra.Command, usage string) {
 	cmd.Flags().StringVarP(&a.folder, "output", "o", "", usage)
 }
@@ -24,7 +25,7 @@ func (a *app) jsonFlag(cmd *cobra.Command) {
 
 // quietFlag adds --quiet.
 func (a *app) quietFlag(cmd *cobra.Command) {
-	usage := "print no text but errors"
+	usage := "print errors only"
 	if cmd.Flags().Lookup("json") != nil {
 		usage += "; --json still prints"
 	}
@@ -38,7 +39,24 @@ func (a *app) seedFlag(cmd *cobra.Command) {
 
 // workersFlag adds --workers.
 func (a *app) workersFlag(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&a.workers, "workers", runtime.NumCPU(), "`N` goroutines that simulate; results never depend on it")
+	cmd.Flags().IntVar(&a.workers, "workers", runtime.NumCPU(), "number `N` of goroutines that simulate; results do not depend on it")
+}
+
+// pointLimitFlag adds --point-limit.
+func pointLimitFlag(cmd *cobra.Command) {
+	cmd.Flags().Duration("point-limit", 24*time.Hour, "`TIME` after which a point is stopped and fails; 0: never")
+}
+
+// pointLimit returns the value of --point-limit, 0 for commands without it.
+func pointLimit(cmd *cobra.Command) (time.Duration, error) {
+	if cmd.Flags().Lookup("point-limit") == nil {
+		return 0, nil
+	}
+	limit, err := cmd.Flags().GetDuration("point-limit")
+	if err != nil || limit < 0 {
+		return 0, failf(exitInput, "--point-limit is %s (expected 0 or more)", limit)
+	}
+	return limit, nil
 }
 
 // printFlags adds the flags of commands that print text or JSON.
@@ -54,8 +72,8 @@ func (a *app) simulationFlags(cmd *cobra.Command) {
 	a.workersFlag(cmd)
 }
 
-// flagsBeforeCommand lets --json and --quiet stand before the command: the root has to
-// know that they take no value.
+// flagsBeforeCommand allows --json and --quiet before the command name. The root must
+// declare them as flags without a value.
 func flagsBeforeCommand(root *cobra.Command) {
 	for _, name := range []string{"json", "quiet"} {
 		root.Flags().Bool(name, false, "flag of a command")
@@ -63,11 +81,10 @@ func flagsBeforeCommand(root *cobra.Command) {
 	}
 }
 
-// flagLike matches a value that is most likely a flag: a dash and a letter.
+// flagLike matches a value that looks like a flag: a dash and a letter.
 var flagLike = regexp.MustCompile(`^--?[A-Za-z]`)
 
-// checkValues rejects flags that took the next flag as their value, before any other
-// mistake of the command line is reported.
+// checkValues rejects flags that took the next flag as their value.
 func checkValues(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -89,7 +106,7 @@ func checkValues(cmd *cobra.Command) error {
 	return err
 }
 
-// dashFile tells how to name a file that begins with a dash.
+// dashFile explains how to name a file that begins with a dash.
 func dashFile(typeWord, value string) string {
 	if typeWord != "FILE" && typeWord != "FOLDER" {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// options are those of a run by the flags.
+// options returns the options of a run.
 func (f *runFlags) options() run.Options {
 	return run.Options{
 		Engine: run.Engine(f.engine), Invariants: run.Invariants(f.invariants), CSV: f.csv, FlowTrace: f.flowTrace,
@@ -25,21 +25,21 @@ func (f *runFlags) options() run.Options {
 	}
 }
 
-// stage is how a command runs a scenario: what drives it, and how that looks.
-type stage struct {
+// execution describes how a command runs a scenario and shows it.
+type execution struct {
 	options run.Options
-	folder  string // for the results, unless -o names one
+	folder  string // name of the default results folder
 	line    func(p run.Progress, passed time.Duration) string
 	print   func(done *run.Result) error
 }
 
-// simulation is the stage of simulated runs.
-func (a *app) simulation(cfg *scenario.Config, f *runFlags) *stage {
+// simulation returns the execution of a simulated run.
+func (a *app) simulation(cfg *scenario.Config, f *runFlags) *execution {
 	o := f.options()
 	if f.report {
 		o.Report = writeReport
 	}
-	return &stage{
+	return &execution{
 		options: o, folder: fmt.Sprintf("%s-seed%d", cfg.Name, cfg.Seed),
 		line: func(p run.Progress, passed time.Duration) string {
 			return progressLine(p.Now, p.Share(), p.Hops(), passed)
@@ -60,8 +60,8 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	return a.perform(cmd, plan, f, a.simulation(cfg, f))
 }
 
-// perform runs a scenario on a stage, with all that watches it.
-func (a *app) perform(cmd *cobra.Command, plan fabric.Plan, f *runFlags, s *stage) (*run.Result, error) {
+// perform builds and runs a scenario with the traces and recordings of its flags.
+func (a *app) perform(cmd *cobra.Command, plan fabric.Plan, f *runFlags, s *execution) (*run.Result, error) {
 	if err := a.startRuns(); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (a *app) perform(cmd *cobra.Command, plan fabric.Plan, f *runFlags, s *stag
 	if pcap != nil {
 		o.Watchers = append(o.Watchers, pcap)
 	}
-	line, err := newTimeline(f.traced)
+	line, err := newTimeline(f.perfetto)
 	if err != nil {
 		return nil, err
 	}
@@ -99,28 +99,28 @@ func (a *app) perform(cmd *cobra.Command, plan fabric.Plan, f *runFlags, s *stag
 	a.warn(plan)
 	done, err := a.execute(cmd, built, f, s)
 	if done != nil {
-		a.tellCapture(pcap)
+		a.warnCapture(pcap)
 	}
 	return done, err
 }
 
-// warn prints what a check finds that a run would suffer from.
+// warn prints the findings of a check that affect a run.
 func (a *app) warn(plan fabric.Plan) {
 	for _, f := range check.Warnings(plan) {
 		at := ""
 		if f.At != "" {
 			at = f.At + ": "
 		}
-		fmt.Fprintf(a.err, "xoff: %s: %s%s; mend: %s\n", a.warning(), at, f.What, f.Fix)
+		fmt.Fprintf(a.err, "xoff: %s: %s%s; fix: %s\n", a.warning(), at, f.What, f.Fix)
 	}
 }
 
-// execute runs what was built, writes its results and prints them.
-func (a *app) execute(cmd *cobra.Command, built *fabric.Fabric, f *runFlags, s *stage) (*run.Result, error) {
+// execute runs a built fabric, writes its results and prints them.
+func (a *app) execute(cmd *cobra.Command, built *fabric.Fabric, f *runFlags, s *execution) (*run.Result, error) {
 	m, o := a.newMeter(), s.options
 	o.Workers = a.workers
 	o.Folder = a.folderFor(s.folder)
-	counts, err := newCounting(f.counted, counters(built))
+	counts, err := newCounting(f.metrics, counters(built))
 	if err != nil {
 		return nil, err
 	}
@@ -137,14 +137,14 @@ func (a *app) execute(cmd *cobra.Command, built *fabric.Fabric, f *runFlags, s *
 	if err != nil {
 		return nil, wrap(exitFailure, err)
 	}
-	a.tellMoved(o.Folder, done.Folder)
+	a.warnMoved(o.Folder, done.Folder)
 	counts.end(done)
-	a.tellCounting(counts)
+	a.warnCounting(counts)
 	if done.NoReport != nil && done.Unwritten == nil {
-		fmt.Fprintf(a.err, "xoff: there is no report: %v\n", done.NoReport)
+		fmt.Fprintf(a.err, "xoff: cannot write the report: %v\n", done.NoReport)
 	}
 	if done.Unwritten == nil && !a.quiet {
-		a.tellEmpty(built.Probes)
+		a.warnEmpty(built.Probes)
 	}
 	if err := s.print(done); err != nil {
 		return nil, wrap(exitFailure, err)
@@ -155,15 +155,15 @@ func (a *app) execute(cmd *cobra.Command, built *fabric.Fabric, f *runFlags, s *
 	return done, verdict(done.Verdict)
 }
 
-// tellMoved says that results are not where they were to be, also to those who want
-// no text: they would read those of another scenario.
-func (a *app) tellMoved(wanted, got string) {
+// warnMoved warns that results are in another folder than wanted. It ignores --quiet:
+// otherwise a script would read the results of another scenario.
+func (a *app) warnMoved(wanted, got string) {
 	if got != wanted {
-		fmt.Fprintf(a.err, "xoff: %s holds results of another scenario: these are in %s (--force overwrites)\n", wanted, got)
+		fmt.Fprintf(a.err, "xoff: %s has results of another scenario: wrote to %s (--force overwrites)\n", wanted, got)
 	}
 }
 
-// verdict is the exit code of a run.
+// verdict returns an error with the exit code of a run, or nil.
 func verdict(v run.Verdict) error {
 	if v.Code == exitOK {
 		return nil
@@ -171,18 +171,17 @@ func verdict(v run.Verdict) error {
 	return &failure{v.Code, errors.New(v.Message)}
 }
 
-// tellEmpty names the probes that saw nothing, such as that of a flow control
-// that no port runs: their tables are there, so that runs can be compared, but
-// hardly what was wanted.
-func (a *app) tellEmpty(probes []*metrics.Series) {
+// warnEmpty warns about probes without rows, such as the probe of a flow control that no
+// port runs. Their tables exist, so that runs can be compared.
+func (a *app) warnEmpty(probes []*metrics.Series) {
 	for _, s := range probes {
 		if s.Rows() == 0 {
-			fmt.Fprintf(a.err, "xoff: %s has no rows: nothing happened that it watches\n", s.Name)
+			fmt.Fprintf(a.err, "xoff: %s has no rows: no matching event or sample\n", s.Name)
 		}
 	}
 }
 
-// startRuns is what every command does first that simulates.
+// startRuns prepares the process for simulations. Every command that simulates calls it.
 func (a *app) startRuns() error {
 	if err := a.checkWorkers(); err != nil {
 		return err
@@ -193,12 +192,12 @@ func (a *app) startRuns() error {
 
 func (a *app) checkWorkers() error {
 	if a.workers < 1 {
-		return failf(exitInput, "--workers is %d; allowed: 1 or more", a.workers)
+		return failf(exitInput, "--workers is %d (expected 1 or more)", a.workers)
 	}
 	return nil
 }
 
-// folderFor is where results go: what -o says, or a folder of that name.
+// folderFor returns the output folder: the value of -o, or results/name.
 func (a *app) folderFor(name string) string {
 	if a.folder != "" {
 		return a.folder

@@ -18,13 +18,13 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// print shows a run on standard output, as text or JSON: the numbers that could not be
-// saved at least.
+// print prints a simulated run as text or JSON, also when its results could not be written.
 func (a *app) print(done *run.Result, bySize bool) error {
 	return a.printRun(done, bySize, nil)
 }
 
-// printRun prints a run; late is how late it was, nil for one that was simulated.
+// printRun prints a run as text or JSON. late is the lateness of a live run, nil for a
+// simulation.
 func (a *app) printRun(done *run.Result, bySize bool, late *engine.Report) error {
 	b, s := done.Fabric, done.Summary
 	if a.json {
@@ -43,6 +43,7 @@ func (a *app) printRun(done *run.Result, bySize bool, late *engine.Report) error
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	w.heading(b, s, done.Wall, late)
 	w.flows(s, bySize)
+	w.jobs(s)
 	w.operations(s)
 	w.network(b, s)
 	w.expected(done.Expected)
@@ -74,7 +75,7 @@ func (w *sheet) heading(b *fabric.Fabric, s *metrics.Summary, wall time.Duration
 	w.line("")
 }
 
-// hostRates says how fast the links of the hosts are.
+// hostRates formats the rates of host links.
 func hostRates(g *topo.Graph) string {
 	rates := g.HostRates()
 	lo, hi := slices.Min(rates), slices.Max(rates)
@@ -84,10 +85,10 @@ func hostRates(g *topo.Graph) string {
 	return fmt.Sprintf("%s to %s", lo, hi)
 }
 
-// maxDetail is how many groups by size are shown without being asked for.
+// maxDetail is the number of size groups that are printed without --by-size.
 const maxDetail = 12
 
-// rowsOf counts the groups by size that have flows.
+// rowsOf counts the size groups that have flows.
 func rowsOf(groups []metrics.Part) int {
 	n := 0
 	for _, g := range groups {
@@ -100,7 +101,7 @@ func rowsOf(groups []metrics.Part) int {
 	return n
 }
 
-// sizes shows the size buckets of a group, if it has flows in more than one.
+// sizes prints the size buckets of a group, if it has flows in more than one.
 func (w *sheet) sizes(indent string, parts []metrics.Part) {
 	if rowsOf([]metrics.Part{{Sizes: parts}}) < 2 {
 		return
@@ -132,7 +133,7 @@ func (w *sheet) flows(s *metrics.Summary, bySize bool) {
 	if !detail {
 		w.line("  (by %s and size: --by-size, or summary.json)", s.GroupBy)
 	}
-	w.line("  (FCT: from the start of a flow to its last ACK; slowdown: FCT over that in an empty network)")
+	w.line("  (FCT: flow completion time, from the start to the last ACK; slowdown: FCT over FCT in an empty network)")
 	if s.Flows.Unfinished > 0 {
 		w.line("  %s", color.RedString("%d measured flows did not finish", s.Flows.Unfinished))
 	}
@@ -149,11 +150,12 @@ func (w *sheet) part(name string, p *metrics.Part) {
 		human(f.Mean), human(f.P50), human(f.P99), human(f.Max), s.Mean, s.P50, s.P95, s.P99, s.P999)
 }
 
-// drops counts dropped frames: of lossless classes in red or green, others in yellow.
+// drops formats the number of dropped frames: lossless classes in red or green, others in
+// yellow.
 func drops(d *metrics.Drops) string {
-	lossless := color.GreenString("none of lossless classes")
+	lossless := color.GreenString("none in lossless classes")
 	if d.Lossless > 0 {
-		lossless = color.New(color.FgRed, color.Bold).Sprintf("%s OF LOSSLESS CLASSES", count(d.Lossless))
+		lossless = color.New(color.FgRed, color.Bold).Sprintf("%s IN LOSSLESS CLASSES", count(d.Lossless))
 	}
 	handler := ""
 	if d.Handler > 0 {
@@ -161,7 +163,7 @@ func drops(d *metrics.Drops) string {
 	}
 	expelled := ""
 	if d.Expelled > 0 {
-		expelled = fmt.Sprintf("%s taken back by the policy, ", count(d.Expelled))
+		expelled = fmt.Sprintf("%s expelled by the policy, ", count(d.Expelled))
 	}
 	text := fmt.Sprintf("%s lossy, %s%s by links, %s without a route%s", count(d.Overflow), expelled, count(d.Link), count(d.NoRoute), handler)
 	if d.Overflow+d.Expelled+d.Link+d.NoRoute+d.Handler > 0 {
@@ -170,7 +172,23 @@ func drops(d *metrics.Drops) string {
 	return text + ", " + lossless
 }
 
-// depth says how far pauses spread.
+// byDesign returns why lossless drops broke no promise, or "" if all of them did.
+func byDesign(b *fabric.Fabric, d *metrics.Drops) string {
+	n := d.Lossless - d.Broken
+	if n == 0 {
+		return ""
+	}
+	var why []string
+	if names := b.FlowControls(false); len(names) > 0 {
+		why = append(why, fmt.Sprintf("flow control %s drops by design", strings.Join(names, ", ")))
+	}
+	if len(b.Config.Faults) > 0 {
+		why = append(why, "faulty links lose pauses")
+	}
+	return fmt.Sprintf(" (%s broke no promise: %s)", count(n), strings.Join(why, "; "))
+}
+
+// depth formats how far pauses spread.
 func depth(p *metrics.Pauses) string {
 	if p.MaxDepth == 0 {
 		return ""
@@ -179,16 +197,16 @@ func depth(p *metrics.Pauses) string {
 	for _, n := range p.Depths[1:] {
 		deeper += n
 	}
-	return fmt.Sprintf("; %s because of another pause, chains of up to %d", count(deeper), p.MaxDepth)
+	return fmt.Sprintf("; %s caused by another pause, chains of up to %d", count(deeper), p.MaxDepth)
 }
 
 func (w *sheet) network(b *fabric.Fabric, s *metrics.Summary) {
-	w.line("pauses\t%s sent, %s withdrawn, %s refreshed; queues stood still for %s in total%s", count(s.Pauses.Pauses), count(s.Pauses.Resumes), count(s.Pauses.Refreshes), human(s.Pauses.Blocked), depth(&s.Pauses))
+	w.line("pauses\t%s sent, %s resumed, %s refreshed; paused time of all queues %s%s", count(s.Pauses.Pauses), count(s.Pauses.Resumes), count(s.Pauses.Refreshes), human(s.Pauses.Blocked), depth(&s.Pauses))
 	w.deadlock(&s.Deadlock)
-	w.line("drops\t%s", drops(&s.Drops))
-	w.line("transport\t%s ECN marks, %s CNPs, %s packets sent again, %s timeouts", count(s.Network.Marks), count(s.Transport.CNPs), count(s.Transport.Retransmissions), count(s.Transport.Timeouts))
+	w.line("drops\t%s%s", drops(&s.Drops), byDesign(b, &s.Drops))
+	w.line("transport\t%s ECN marks, %s CNPs, %s retransmissions, %s timeouts", count(s.Network.Marks), count(s.Transport.CNPs), count(s.Transport.Retransmissions), count(s.Transport.Timeouts))
 	w.throughput(s)
-	w.line("buffer\tat most %s of %s in one switch, %s of it headroom", human(s.Buffer.Peak), bufferSizes(b, units.Bytes.Human), human(s.Buffer.PeakHeadroom))
+	w.line("buffer\tpeak %s of %s in one switch; headroom peak %s", human(s.Buffer.Peak), bufferSizes(b, units.Bytes.Human), human(s.Buffer.PeakHeadroom))
 	if s.Invariants.Checked {
 		state := color.GreenString("all held")
 		if s.Invariants.Broken > 0 {
@@ -202,7 +220,7 @@ func (w *sheet) network(b *fabric.Fabric, s *metrics.Summary) {
 	}
 }
 
-// operations shows how long collectives, requests and bursts took, if there are any.
+// operations prints the completion times of collectives, requests and bursts, if there are any.
 func (w *sheet) operations(s *metrics.Summary) {
 	if s.Operations == nil || s.Operations.Measured == 0 {
 		return
@@ -220,12 +238,12 @@ func (w *sheet) operations(s *metrics.Summary) {
 		w.line("%s\t%d\t%d\t%s\t%s\t%s\t%s", p.Name, o.Measured, o.Finished, human(o.Time.Mean), human(o.Time.P50), human(o.Time.P99), human(o.Time.Max))
 	}
 	if o := s.Operations; o.Slowest != nil {
-		w.line("  (the slowest, %s)", o.Slowest)
+		w.line("  (slowest: %s)", o.Slowest)
 	}
 	w.line("")
 }
 
-// throughput shows what flows delivered and how busy links were.
+// throughput prints the goodput of flows and the utilisation of links.
 func (w *sheet) throughput(s *metrics.Summary) {
 	w.line("goodput\t%s", goodput(&s.Throughput))
 	if len(s.Workloads) > 1 {
@@ -238,23 +256,23 @@ func (w *sheet) throughput(s *metrics.Summary) {
 	var parts []string
 	for _, l := range s.Links {
 		if l.Ports > 0 {
-			parts = append(parts, fmt.Sprintf("%s %.0f %%, at most %.0f %%", strings.ReplaceAll(l.Name, "_", " "), 100*l.Utilisation.Mean, 100*l.Utilisation.Max))
+			parts = append(parts, fmt.Sprintf("%s mean %.0f %%, max %.0f %%", strings.ReplaceAll(l.Name, "_", " "), 100*l.Utilisation.Mean, 100*l.Utilisation.Max))
 		}
 	}
-	w.line("links used\t%s", strings.Join(parts, "; "))
+	w.line("utilisation\t%s", strings.Join(parts, "; "))
 }
 
 func goodput(t *metrics.Throughput) string {
 	if t.Flows == nil {
 		return "nothing was delivered"
 	}
-	return fmt.Sprintf("%s in all; a flow %s, %s to %s", humanRate(t.Rate), humanRate(t.Flows.P50), humanRate(t.Flows.Min), humanRate(t.Flows.Max))
+	return fmt.Sprintf("%s in total; per flow median %s, %s to %s", humanRate(t.Rate), humanRate(t.Flows.P50), humanRate(t.Flows.Min), humanRate(t.Flows.Max))
 }
 
-// humanRate prints a rate with three digits.
+// humanRate formats a rate with three digits.
 func humanRate(bps float64) string { return units.Human(bps, "bps", "Kbps", "Mbps", "Gbps", "Tbps") }
 
-// expected shows what was expected of the run.
+// expected prints how many of the scenario's expectations hold, and those that do not.
 func (w *sheet) expected(list []run.Expected) {
 	if len(list) == 0 {
 		return
@@ -278,8 +296,8 @@ func (w *sheet) expected(list []run.Expected) {
 	w.line("")
 }
 
-// deadlock says whether there was one. A run that nobody watched says nothing when
-// there is none at its end.
+// deadlock prints the deadlocks of a run. Without a deadlock it prints a line only if the
+// run was watched for deadlocks.
 func (w *sheet) deadlock(d *metrics.Deadlock) {
 	switch {
 	case d.Found == 0:
@@ -288,31 +306,30 @@ func (w *sheet) deadlock(d *metrics.Deadlock) {
 		}
 		return
 	case d.Found == 1 && d.Standing == 1:
-		since := color.RedString("since %s, to the end of the run", human(*d.Onset))
+		since := color.RedString("from %s to the end of the run", human(*d.Onset))
 		w.line("deadlock\t%s: %d queues are stuck, %d hosts cannot send", since, d.Queues, d.Hosts)
 	default:
-		w.line("deadlock\t%s, the first at %s, %s in all; up to %d queues were stuck, %d hosts could not send; at the end: %s",
+		w.line("deadlock\t%s, the first at %s, %s in total; up to %d queues were stuck, %d hosts could not send; at the end: %s",
 			color.RedString("%d", d.Found), human(*d.Onset), human(d.Stuck), d.Queues, d.Hosts, map[int]string{0: "none", 1: "one"}[d.Standing])
 	}
 	w.line("\t%s -> back to the first", strings.Join(d.Loop, " -> "))
 }
 
-// trees shows how pauses spread.
+// trees prints how pauses spread.
 func (w *sheet) trees(t *metrics.PauseTrees) {
 	w.line("pause trees\t%s; the largest:", count(uint64(t.Trees)))
-	w.line("  root\tstart\tduration\tpauses\tports held\tof hosts\tdepth")
+	w.line("  root\tstart\tduration\tpauses\tpaused ports\tof hosts\tdepth")
 	for _, x := range t.Largest {
 		w.line("  %s\t%s\t%s\t%d\t%d\t%d\t%d", x.Root, human(x.Start), human(x.Duration), x.Pauses, x.Ports, x.Hosts, x.Depth)
 	}
-	w.line("  the first of them:")
+	w.line("  the first tree:")
 	for _, text := range t.Drawn {
 		w.line("    %s", text)
 	}
 	w.line("")
 }
 
-// bufferSizes says how much buffer switches have: overrides may make them unlike. Beside
-// a number with three digits it is one, too, in the same unit.
+// bufferSizes formats the buffer size of switches, a range if overrides make them differ.
 func bufferSizes(b *fabric.Fabric, show func(units.Bytes) string) string {
 	least, most := b.Spec.Switches[0].Buffer.Size, b.Spec.Switches[0].Buffer.Size
 	for _, s := range b.Spec.Switches {
@@ -331,8 +348,8 @@ func (w *sheet) files(folder string, list []run.File) {
 	}
 }
 
-// human prints a time or a size with three digits.
+// human formats a time or a size with three digits.
 func human(v interface{ Human() string }) string { return v.Human() }
 
-// count prints a number with separators.
+// count formats a number with thousands separators.
 func count(n uint64) string { return units.Thousands(n) }

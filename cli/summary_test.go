@@ -31,7 +31,7 @@ func TestCount(t *testing.T) {
 }
 
 func TestProgressLine(t *testing.T) {
-	// A quarter took 10 s, so the rest takes 30 s; 25 million hops in 10 s.
+	// A quarter took 10 s, so the rest takes 30 s. 25 million hops in 10 s.
 	if got, want := progressLine(units.Millisecond, 0.25, 25_000_000, 10*time.Second), "1.00ms simulated, 25 %, 2.5 M hops/s, about 30s left"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -41,15 +41,15 @@ func TestProgressLine(t *testing.T) {
 }
 
 func TestSweepLine(t *testing.T) {
-	// A quarter of the work in 20 s: three quarters are left.
+	// A quarter of the work took 20 s, so the rest takes 60 s.
 	p := sweep.Progress{Done: 5, Total: 12, Reused: 4, Share: 0.25, Hops: 60_000}
-	if got, want := sweepLine(p, 20*time.Second), "5 of 12 points (4 from before), 3 k hops/s, about 1m0s left"; got != want {
+	if got, want := sweepLine(p, 20*time.Second), "5 of 12 points (4 reused), 3 k hops/s, about 1m0s left"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := sweepLine(sweep.Progress{Preparing: true, Done: 3, Total: 12}, 2*time.Second), "3 of 12 points are prepared, about 6s left"; got != want {
+	if got, want := sweepLine(sweep.Progress{Preparing: true, Done: 3, Total: 12}, 2*time.Second), "3 of 12 points prepared, about 6s left"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := sweepLine(sweep.Progress{Done: 2, Total: 2, Reused: 2}, time.Second), "2 of 2 points (2 from before), 0 hops/s"; got != want {
+	if got, want := sweepLine(sweep.Progress{Done: 2, Total: 2, Reused: 2}, time.Second), "2 of 2 points (2 reused), 0 hops/s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

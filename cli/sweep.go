@@ -33,19 +33,19 @@ func (f *sweepFlags) register(cmd *cobra.Command) {
 	f.run.register(cmd)
 	registerSeeds(cmd, &f.seeds)
 	registerMetrics(cmd, &f.metrics)
-	cmd.Flags().BoolVar(&f.run.report, "report", true, "write report.html, too; --report=false saves its time")
-	cmd.Flags().StringArrayVar(&f.vary, "vary", nil, "values of a key: `KEY=A,B,C`; a value may be {...}, [...] or a range such as 0.1..0.9/0.2 (repeatable: all combinations)")
+	registerReport(cmd, &f.run.report)
+	cmd.Flags().StringArrayVar(&f.vary, "vary", nil, "`KEY=A,B,C`: values of a key; a value may be {...}, [...] or a range such as 0.1..0.9/0.2 (repeatable: all combinations)")
 }
 
 func registerSeeds(cmd *cobra.Command, seeds *string) {
-	cmd.Flags().StringVar(seeds, "seeds", "", "run with several `SEEDS`: how many (5: from --seed or the scenario's seed on), or which (1,2,5)")
+	cmd.Flags().StringVar(seeds, "seeds", "", "`SEEDS` to run: a number such as 5 (consecutive seeds from --seed or the scenario's seed), or a list such as 1,2,5")
 }
 
 func registerMetrics(cmd *cobra.Command, metrics *string) {
-	cmd.Flags().StringVar(metrics, "metric", "", "`COLUMNS` of the table: names as printed, or paths in summary.json, joined by commas, such as fct.p99,pauses.pauses")
+	cmd.Flags().StringVar(metrics, "metric", "", "`COLUMNS` of the table, comma-separated: printed names or paths in summary.json, such as fct.p99,pauses.pauses")
 }
 
-// columns are the metrics that the flag names.
+// columns splits the value of --metric.
 func columns(flag string) []string {
 	if flag == "" {
 		return nil
@@ -62,20 +62,20 @@ func (a *app) sweepCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep FILE --vary KEY=a,b,c ...",
 		Short: "Run a scenario over a grid of values and seeds",
-		Long: `Runs a scenario with every combination of the values of --vary and every seed, on
-all cores, and writes one table: sweep.csv, sweep.parquet and sweep.json. Every
-point is a results folder of its own.
+		Long: `Run a scenario with every combination of the --vary values and every seed, on all
+cores. Write one table (sweep.csv, sweep.parquet, sweep.json) and a results folder for
+every point.
 
-A sweep that was interrupted, or killed, goes on with --resume. Finished points
-are used again when scenario, program and options are the same.
+--resume continues an interrupted sweep. It reuses finished points if scenario, program
+and options are the same.
 
   xoff sweep mine.yaml --vary switch.policy.alpha=1/16,1/8,1/4 --seeds 5
   xoff sweep mine.yaml --vary 'hosts.cc={name: dcqcn},{name: none}' --vary workload[0].load.share=0.2..0.8/0.2
 
-With --shard it computes one part of the points, as one of several tasks on as many
-machines; xoff sweep plan writes what Slurm and Kubernetes need for it, xoff sweep
-status says how far they are, xoff sweep merge makes one table of it. With --nats, xoff
-worker on any number of machines computes the points (docs/cluster.md).`,
+--shard computes one part of the points, as one of several tasks on different machines.
+xoff sweep plan writes the files for Slurm or Kubernetes, xoff sweep status prints the
+progress, xoff sweep merge writes the table. With --nats, xoff worker computes the
+points on other machines (docs/cluster.md).`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.plan != "" {
 				return f.checkPlanned(cmd, args)
@@ -94,7 +94,7 @@ worker on any number of machines computes the points (docs/cluster.md).`,
 				return err
 			}
 			if f.shard != "" {
-				return a.ownTask(cmd, args[0], f)
+				return a.shardTask(cmd, args[0], f)
 			}
 			t, err := a.sweep(cmd, args[0], f, "sweep")
 			if err != nil {
@@ -107,9 +107,10 @@ worker on any number of machines computes the points (docs/cluster.md).`,
 	}
 	f.register(cmd)
 	registerResume(cmd, f)
-	registerCounting(cmd, &f.run.counted)
+	registerCounting(cmd, &f.run.metrics)
 	f.shardFlags.register(cmd)
 	f.nats.register(cmd)
+	pointLimitFlag(cmd)
 	a.outputFlag(cmd, "`FOLDER` for results (default results/NAME-sweep)")
 	a.simulationFlags(cmd)
 	cmd.AddCommand(a.sweepPlanCommand(), a.sweepStatusCommand(), a.sweepMergeCommand())
@@ -117,19 +118,18 @@ worker on any number of machines computes the points (docs/cluster.md).`,
 }
 
 func registerResume(cmd *cobra.Command, f *sweepFlags) {
-	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the sweep in the folder")
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "continue the sweep in the output folder")
 }
 
-// varies refuses a sweep of one point.
+// varies rejects a sweep of one point.
 func (f *sweepFlags) varies() error {
 	if len(f.vary) == 0 && f.seeds == "" {
-		return failf(exitInput, "nothing is varied; allowed: --vary KEY=a,b,c, --seeds N, or both")
+		return failf(exitInput, "nothing to vary (expected --vary KEY=a,b,c, --seeds N, or both)")
 	}
 	return nil
 }
 
-// runSeeds is `xoff run --seeds`: a sweep over nothing but seeds, summed up by
-// metric.
+// runSeeds implements `xoff run --seeds`: a sweep over seeds only, with statistics per metric.
 func (a *app) runSeeds(cmd *cobra.Command, file, seeds string, f *runFlags) error {
 	t, err := a.sweep(cmd, file, &sweepFlags{run: *f, seeds: seeds, resume: true}, "seeds")
 	if err != nil {
@@ -138,14 +138,14 @@ func (a *app) runSeeds(cmd *cobra.Command, file, seeds string, f *runFlags) erro
 	return a.finishSweep(t, func(w *sheet) { w.sheet(t.Statistics()) })
 }
 
-// swept is a table, the folder it was written to, and its page, if there is one.
+// swept is the table of a sweep, its folder, and the path of its page, if there is one.
 type swept struct {
 	*sweep.Table
 	folder, page string
 }
 
-// maxReportPoints is up to how many points a sweep writes its page unasked: some
-// seconds is what it may take longer.
+// maxReportPoints is the largest number of points for which a sweep writes its page. It
+// keeps the time for the page to a few seconds.
 const maxReportPoints = 1000
 
 // prepared is a sweep whose points are ready to run.
@@ -155,10 +155,10 @@ type prepared struct {
 	runner  *sweep.Runner
 	options run.Options
 	meter   *meter
-	counts  *counting // nil: nobody wants any
+	counts  *counting // nil: no --metrics
 }
 
-// prepareSweep makes the points of the grid ready that the flags describe.
+// prepareSweep prepares the points of the grid that the flags describe.
 func (a *app) prepareSweep(cmd *cobra.Command, file string, f *sweepFlags, kind string) (*prepared, error) {
 	if err := f.run.check(); err != nil {
 		return nil, err
@@ -172,7 +172,10 @@ func (a *app) prepareSweep(cmd *cobra.Command, file string, f *sweepFlags, kind 
 	}
 	m := a.newMeter()
 	p := &prepared{grid: g, meter: m, options: f.run.options(), runner: a.newRunner(a.folderFor(base.Name+"-"+kind), m)}
-	counts, err := newCounting(f.run.counted, &openmetrics.Sweep{})
+	if p.runner.Limit, err = pointLimit(cmd); err != nil {
+		return nil, err
+	}
+	counts, err := newCounting(f.run.metrics, &openmetrics.Sweep{})
 	if err != nil {
 		return nil, err
 	}
@@ -184,13 +187,13 @@ func (a *app) prepareSweep(cmd *cobra.Command, file string, f *sweepFlags, kind 
 		}
 	}
 	p.runner.Simulate(p.options)
-	if p.points, err = p.runner.Prepare(cmd.Context(), g, sweep.Shown(&p.options), columns(f.metrics)); err != nil {
+	if p.points, err = p.runner.Prepare(cmd.Context(), g, sweep.OptionsKey(&p.options), columns(f.metrics)); err != nil {
 		return nil, prepareError(cmd, err)
 	}
 	return p, nil
 }
 
-// openSweep makes the folder ready, or another one if it holds results of another scenario.
+// openSweep opens the folder, or another one if it has results of another scenario.
 func (a *app) openSweep(p *prepared, o sweep.Opening) error {
 	wanted := p.runner.Store.Folder
 	if err := p.runner.Store.Open(p.grid, p.points, o); err != nil {
@@ -199,7 +202,7 @@ func (a *app) openSweep(p *prepared, o sweep.Opening) error {
 		}
 		return wrap(exitFailure, err)
 	}
-	a.tellMoved(wanted, p.runner.Store.Folder)
+	a.warnMoved(wanted, p.runner.Store.Folder)
 	return nil
 }
 
@@ -216,21 +219,21 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 	defer store.Close()
 	rows, err := a.runPoints(cmd.Context(), p.runner, p.meter, p.points, p.points[0].Config.Name, f.network, &p.options)
 	p.meter.clear()
-	a.tellCounting(p.counts)
+	a.warnCounting(p.counts)
 	if err != nil {
-		return nil, sweepError(cmd.Context(), err, rows, store.Folder, "the same command with --resume goes on")
+		return nil, sweepError(cmd.Context(), err, rows, store.Folder, "the same command with --resume continues")
 	}
 	return a.saveSweep(store, p.grid, rows, f.run.report)
 }
 
-// saveSweep writes the table of a sweep and, if wanted, its page.
+// saveSweep writes the table of a sweep and, if page is true, its page.
 func (a *app) saveSweep(store *sweep.Store, g *sweep.Grid, rows []sweep.Row, page bool) (*swept, error) {
-	over := a.meanwhile(fmt.Sprintf("makes the table of %d points", len(rows)))
+	stopMeter := a.showWorking(fmt.Sprintf("writing the table of %d points", len(rows)))
 	t, err := sweep.NewTable(g, rows, store)
 	if err == nil {
 		err = errors.Join(store.Save(t), store.Tidy())
 	}
-	over()
+	stopMeter()
 	if err != nil {
 		return nil, wrap(exitFailure, err)
 	}
@@ -239,17 +242,19 @@ func (a *app) saveSweep(store *sweep.Store, g *sweep.Grid, rows []sweep.Row, pag
 	switch {
 	case !page:
 	case len(t.Rows) > maxReportPoints:
-		fmt.Fprintf(a.err, "xoff: the page of %d points takes its time; xoff report %s writes it\n", len(t.Rows), store.Folder)
+		fmt.Fprintf(a.err, "xoff: no report of %d points, which takes long; xoff report %s writes it\n", len(t.Rows), store.Folder)
 	default:
-		done.page = a.leaveReport([]string{store.Folder}, store.Folder)
+		done.page = a.writeComparison([]string{store.Folder}, store.Folder)
 	}
 	return done, nil
 }
 
+// sweepError describes an error or interruption of a sweep: how many points are finished,
+// and how to continue.
 func sweepError(ctx context.Context, err error, rows []sweep.Row, folder, again string) error {
 	var f *failure
 	if errors.As(err, &f) {
-		return err // before anything ran
+		return err // no point was started
 	}
 	done := 0
 	for _, r := range rows {
@@ -257,14 +262,14 @@ func sweepError(ctx context.Context, err error, rows []sweep.Row, folder, again 
 			done++
 		}
 	}
-	kept := fmt.Sprintf("%d of %d points are finished and kept in %s; %s", done, len(rows), folder, again)
+	kept := fmt.Sprintf("%d of %d points are finished, in %s; %s", done, len(rows), folder, again)
 	if ctx.Err() != nil {
 		return failf(exitInterrupted, "interrupted: %s", kept)
 	}
 	return failf(exitFailure, "%w; %s", err, kept)
 }
 
-// grid reads the scenario and what is varied.
+// grid reads the scenario, and the values and seeds to vary.
 func (a *app) grid(cmd *cobra.Command, file string, f *sweepFlags) (*sweep.Grid, *scenario.Config, error) {
 	g, err := sweep.ReadGrid(file)
 	if err != nil {
@@ -295,7 +300,7 @@ func (a *app) grid(cmd *cobra.Command, file string, f *sweepFlags) (*sweep.Grid,
 	return g, base, nil
 }
 
-// finishSweep prints a sweep and turns what its points found into an exit code.
+// finishSweep prints a sweep and returns an error if points failed.
 func (a *app) finishSweep(t *swept, text func(*sheet)) error {
 	var err error
 	switch {
@@ -312,8 +317,8 @@ func (a *app) finishSweep(t *swept, text func(*sheet)) error {
 		if t.page != "" {
 			w.line("  %s\ttables and figures, for a browser", t.page)
 		}
-		w.line("  %s\tone row per point; .parquet and .json hold the same", t.folder+sep+"sweep.csv")
-		w.line("  %s\tthe results of each point", t.folder+sep+"points"+sep)
+		w.line("  %s\tone row per point; also as .parquet and .json", t.folder+sep+"sweep.csv")
+		w.line("  %s\tresults of each point", t.folder+sep+"points"+sep)
 		err = w.flush()
 	}
 	if err != nil {
@@ -336,5 +341,5 @@ func (a *app) sweepVerdict(t *swept) error {
 	if bad == 0 {
 		return nil
 	}
-	return failf(t.Code(), "%d of %d points failed; the first: %s", bad, len(t.Rows), first)
+	return failf(t.Code(), "%d of %d points failed; first: %s", bad, len(t.Rows), first)
 }

@@ -16,15 +16,16 @@ import (
 func (a *app) sweepMergeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge FOLDER...",
-		Short: "Make one table of what the tasks of a sweep computed",
-		Long: `Makes of the points that tasks computed with --shard what xoff sweep leaves on one
-machine, byte for byte: sweep.csv, sweep.parquet, sweep.json and the page. Of several
-folders the results are copied into that of -o. While points are missing there is no table.
-Points of experiments (xoff reproduce --shard) are copied only: xoff reproduce judges them.`,
-		Args: something,
+		Short: "Merge the results of a sweep's tasks into one table",
+		Long: `Merge the results of tasks (xoff sweep --shard) into the files that xoff sweep writes on
+one machine: sweep.csv, sweep.parquet, sweep.json and the page. The results of several
+folders are copied to the folder of -o. No table is written while points are missing.
+Points of experiments (xoff reproduce --shard) are only copied: xoff reproduce then
+judges them.`,
+		Args: minOneArg,
 		RunE: func(cmd *cobra.Command, folders []string) error {
 			if len(folders) > 1 && a.folder == "" {
-				return failf(exitInput, "%d folders become one; allowed: -o FOLDER, that takes the results", len(folders))
+				return failf(exitInput, "no output folder for the results of %d folders (expected -o FOLDER)", len(folders))
 			}
 			if err := a.checkWorkers(); err != nil {
 				return err
@@ -32,13 +33,13 @@ Points of experiments (xoff reproduce --shard) are copied only: xoff reproduce j
 			return a.merge(cmd, folders)
 		},
 	}
-	a.outputFlag(cmd, "`FOLDER` for the merged results (default: the only one that is named)")
+	a.outputFlag(cmd, "`FOLDER` for the merged results (default: the input folder, if there is only one)")
 	a.printFlags(cmd)
 	a.workersFlag(cmd)
 	return cmd
 }
 
-// merge joins what tasks left in folders.
+// merge merges the results of tasks in folders.
 func (a *app) merge(cmd *cobra.Command, folders []string) error {
 	plan, records, err := sweep.CommonPlan(folders)
 	if err != nil {
@@ -53,7 +54,7 @@ func (a *app) merge(cmd *cobra.Command, folders []string) error {
 			return wrap(exitFailure, err)
 		}
 		if !a.quiet && !a.json {
-			fmt.Fprintf(a.out, "points of %d tasks are in %s; xoff reproduce with -o %s judges them\n", len(records), into, into)
+			fmt.Fprintf(a.out, "copied the points of %d tasks to %s; xoff reproduce -o %s judges them\n", len(records), into, into)
 		}
 		return nil
 	}
@@ -72,14 +73,14 @@ func (a *app) merge(cmd *cobra.Command, folders []string) error {
 	store := &p.runner.Store
 	defer store.Close()
 	m.clear()
-	over := a.meanwhile(fmt.Sprintf("collects %d points", len(p.points)))
+	stopMeter := a.showWorking(fmt.Sprintf("collecting %d points", len(p.points)))
 	for _, f := range folders {
 		if f != store.Folder {
 			err = errors.Join(err, store.Join(f, p.points))
 		}
 	}
 	rows, missing := store.Collect(plan, p.points, records)
-	over()
+	stopMeter()
 	if err != nil {
 		return wrap(exitFailure, err)
 	}
@@ -96,10 +97,10 @@ func (a *app) merge(cmd *cobra.Command, folders []string) error {
 func (a *app) sweepStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status FOLDER",
-		Short: "Say how far the tasks of a sweep are",
+		Short: "Print the progress of a sweep's tasks",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return failf(exitInput, "%d folders; allowed: xoff sweep status FOLDER, that the tasks write to", len(args))
+				return failf(exitInput, "found %d folders (expected xoff sweep status FOLDER, the output folder of the tasks)", len(args))
 			}
 			return nil
 		},
@@ -128,7 +129,7 @@ func (a *app) printStatus(s *sweep.Status) error {
 	if s.Points > 0 {
 		of = fmt.Sprintf(" of %d", s.Points)
 	}
-	w.line("%s: %d%s points are done, %d failed", color.New(color.Bold).Sprint(name), s.Done, of, len(s.Failed))
+	w.line("%s: %d%s points done, %d failed", color.New(color.Bold).Sprint(name), s.Done, of, len(s.Failed))
 	w.tasks(s)
 	if len(s.Failed) > 0 {
 		w.line("")
@@ -139,7 +140,7 @@ func (a *app) printStatus(s *sweep.Status) error {
 	return w.flush()
 }
 
-// tasks says how far the tasks of a sweep are, if it has any.
+// tasks prints the states of a sweep's tasks, if it has any.
 func (w *sheet) tasks(s *sweep.Status) {
 	if len(s.Tasks) == 0 {
 		return
@@ -156,7 +157,7 @@ func (w *sheet) tasks(s *sweep.Status) {
 	}
 	w.line("tasks: %s", strings.Join(list, ", "))
 	if s.Left != nil {
-		w.line("about %s left at the pace of those that run", roughly(*s.Left))
+		w.line("about %s left at the pace of the running tasks", roughly(*s.Left))
 	}
 	head := false
 	for _, t := range s.Tasks {
@@ -172,17 +173,17 @@ func (w *sheet) tasks(s *sweep.Status) {
 	}
 }
 
-// whereTask says where a task runs, or ran.
+// whereTask formats the host, process and job of a task.
 func whereTask(t *sweep.TaskState) string {
 	where := []string{fmt.Sprintf("%s, process %d", t.Host, t.PID)}
 	if t.Job != "" {
 		where = append(where, t.Job)
 	}
 	if t.Peak > 0 {
-		where = append(where, fmt.Sprintf("%d MiB at the peak", t.Peak>>20))
+		where = append(where, fmt.Sprintf("peak %d MiB", t.Peak>>20))
 	}
 	if t.State == sweep.Silent {
-		where = append(where, fmt.Sprintf("nothing heard for %s", roughly(t.Silent)))
+		where = append(where, fmt.Sprintf("no update for %s", roughly(t.Silent)))
 	}
 	return strings.Join(where, ", ")
 }

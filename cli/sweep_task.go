@@ -15,42 +15,42 @@ import (
 	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
-// shardFlags choose a part of the points.
+// shardFlags select a part of the points.
 type shardFlags struct {
 	shard string
 	plan  string
 }
 
 func registerShard(cmd *cobra.Command, shard *string) {
-	cmd.Flags().StringVar(shard, "shard", "", "compute one part of the points, as one of several tasks: `I/N` (0/8 to 7/8), task/N or task (the index is that of the array of Slurm, or of the Indexed Job)")
+	cmd.Flags().StringVar(shard, "shard", "", "`I/N`, the part of the points to compute: 0/8 to 7/8; task/N or task take the index from the Slurm array or the Indexed Job (default: all points)")
 }
 
 func (f *shardFlags) register(cmd *cobra.Command) {
 	registerShard(cmd, &f.shard)
-	cmd.Flags().StringVar(&f.plan, "plan", "", "take what is run from `PLAN`, a file of xoff sweep plan, instead of FILE and the flags that vary it")
+	cmd.Flags().StringVar(&f.plan, "plan", "", "`PLAN` file of xoff sweep plan, which replaces FILE, --vary and --seeds")
 }
 
-// taskFlags are what may be said about a task of a plan: none of it shows in results.
-var taskFlags = []string{"plan", "shard", "output", "workers", "quiet", "json", "force"}
+// taskFlags are the flags allowed with --plan: they do not affect results.
+var taskFlags = []string{"plan", "shard", "output", "workers", "quiet", "json", "force", "point-limit"}
 
-// checkPlanned refuses what the plan has said already.
+// checkPlanned rejects arguments and flags that the plan sets.
 func (f *shardFlags) checkPlanned(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return failf(exitInput, "--plan has the scenario, so %s is one too many; allowed: xoff sweep --plan FILE --shard I/N", args[0])
+		return failf(exitInput, "--plan cannot be combined with a scenario file: found %s (expected xoff sweep --plan FILE --shard I/N)", args[0])
 	}
 	if f.shard == "" {
-		return failf(exitInput, "--plan is for one task of several; allowed: --shard I/N or --shard task with it")
+		return failf(exitInput, "--plan needs --shard I/N or --shard task")
 	}
 	var err error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(taskFlags, flag.Name) {
-			err = failf(exitInput, "--%s: the plan says what is run; allowed with it: --%s", flag.Name, strings.Join(taskFlags, ", --"))
+			err = failf(exitInput, "--%s cannot be combined with --plan (allowed: --%s)", flag.Name, strings.Join(taskFlags, ", --"))
 		}
 	})
 	return err
 }
 
-// taskResult is what a task prints with --json.
+// taskResult is the document that a task prints with --json.
 type taskResult struct {
 	Task   int                 `json:"task"`
 	Of     int                 `json:"of"`
@@ -84,6 +84,9 @@ func (a *app) plannedTask(cmd *cobra.Command, f *sweepFlags) error {
 	}
 	m := a.newMeter()
 	r := a.newRunner(folder, m)
+	if r.Limit, err = pointLimit(cmd); err != nil {
+		return err
+	}
 	r.Simulate(plan.Options())
 	points, err := r.ReadyTask(cmd.Context(), plan, shard)
 	if err != nil {
@@ -92,9 +95,9 @@ func (a *app) plannedTask(cmd *cobra.Command, f *sweepFlags) error {
 	return a.runTask(cmd, r, m, plan, shard, points, f.run.force)
 }
 
-// ownTask computes one part of the points of a command line. Every task prepares all of
-// them: the parts are the same for all.
-func (a *app) ownTask(cmd *cobra.Command, file string, f *sweepFlags) error {
+// shardTask computes one shard of the points of a command line. It prepares all points, so
+// that every task divides them in the same way.
+func (a *app) shardTask(cmd *cobra.Command, file string, f *sweepFlags) error {
 	shard, err := sweep.ParseShard(f.shard, 0, os.Getenv)
 	if err != nil {
 		return failf(exitInput, "--shard: %w", err)
@@ -111,7 +114,7 @@ func (a *app) ownTask(cmd *cobra.Command, file string, f *sweepFlags) error {
 	return a.runTask(cmd, p.runner, p.meter, plan, shard, plan.Own(p.points, shard), f.run.force)
 }
 
-// runTask computes points among other tasks that write to the same folder.
+// runTask computes the points of a task. Other tasks may write to the same folder.
 func (a *app) runTask(cmd *cobra.Command, r *sweep.Runner, m *meter, plan *sweep.Plan, shard sweep.Shard, points []*sweep.Point, force bool) error {
 	m.restart()
 	task, rows, err := r.Task(cmd.Context(), plan, shard, points, force, os.Getenv)
@@ -120,14 +123,15 @@ func (a *app) runTask(cmd *cobra.Command, r *sweep.Runner, m *meter, plan *sweep
 	case errors.Is(err, sweep.ErrExists):
 		return wrap(exitInput, err)
 	case err != nil && rows != nil:
-		return sweepError(cmd.Context(), err, rows, r.Store.Folder, "the same command goes on")
+		return sweepError(cmd.Context(), err, rows, r.Store.Folder, "the same command continues")
 	case err != nil:
 		return wrap(exitFailure, err)
 	}
 	return a.finishTask(task, rows, r.Store.Folder)
 }
 
-// finishTask prints what a task has done; its exit code is that of its worst point.
+// finishTask prints the result of a task. It returns an error with the exit code of the
+// worst point.
 func (a *app) finishTask(task *sweep.Task, rows []sweep.Row, folder string) error {
 	failed, code := sweep.FailedPoints(rows)
 	done := taskResult{Task: task.Task, Of: task.Of, Folder: folder, Points: len(rows), Reused: task.Reused, Failed: failed}
@@ -137,19 +141,19 @@ func (a *app) finishTask(task *sweep.Task, rows []sweep.Row, folder string) erro
 			return wrap(exitFailure, err)
 		}
 	case !a.quiet:
-		before := ""
+		reused := ""
 		if done.Reused > 0 {
-			before = fmt.Sprintf(", %d of them from before", done.Reused)
+			reused = fmt.Sprintf(" (%d reused)", done.Reused)
 		}
-		fmt.Fprintf(a.out, "task %d of %d (from 0 on): %d points%s, in %s\n", task.Task, task.Of, len(rows), before, folder)
+		fmt.Fprintf(a.out, "task %d/%d: %d points%s in %s\n", task.Task, task.Of, len(rows), reused, folder)
 	}
 	if code == 0 {
 		return nil
 	}
-	return failf(code, "%d of %d points failed; the first: %s: %s", len(done.Failed), len(rows), done.Failed[0].Point, done.Failed[0].Message)
+	return failf(code, "%d of %d points failed; first: %s: %s", len(done.Failed), len(rows), done.Failed[0].Point, done.Failed[0].Message)
 }
 
-// newRunner makes a runner that shows how far it is.
+// newRunner returns a runner that shows its progress on a meter.
 func (a *app) newRunner(folder string, m *meter) *sweep.Runner {
 	return &sweep.Runner{
 		Store: sweep.Store{Folder: folder}, Workers: a.workers,
@@ -159,10 +163,10 @@ func (a *app) newRunner(folder string, m *meter) *sweep.Runner {
 	}
 }
 
-// prepareError is for points that cannot be made ready.
+// prepareError describes an error or interruption during the preparation of points.
 func prepareError(cmd *cobra.Command, err error) error {
 	if cmd.Context().Err() != nil {
-		return failf(exitInterrupted, "interrupted before anything ran")
+		return failf(exitInterrupted, "interrupted before the first point")
 	}
 	return wrap(exitInput, err)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
-// sheet is a text report. It keeps the first error. Colour only ever stands in
-// the last cell of a line: it would confuse the widths of the others.
+// sheet is a text report in aligned columns. It keeps the first write error. Only the last
+// cell of a line may have colour: escape codes would break the column widths.
 type sheet struct {
 	tab *tabwriter.Writer
 	err error
@@ -31,17 +31,17 @@ func (w *sheet) flush() error {
 	return w.err
 }
 
-// tableWidth is how many columns of a terminal tables take.
+// tableWidth is the largest width of a table in characters.
 const tableWidth = 100
 
-// sheet prints a table, then what is the same in all its lines and what went wrong.
+// sheet prints a table, then the values that all lines share, then the failures.
 func (w *sheet) sheet(t *sweep.Sheet) {
 	if len(t.Head) > t.Keys {
 		w.fitted(t.Head, t.Keys, t.Lines)
 	}
 	if len(t.Same) > 0 {
 		w.line("")
-		w.list("the same in all: ", t.Same)
+		w.list("identical in all: ", t.Same)
 	}
 	if len(t.Trouble) > 0 {
 		w.line("")
@@ -52,9 +52,8 @@ func (w *sheet) sheet(t *sweep.Sheet) {
 	}
 }
 
-// fitted prints a head and lines; the first columns say which line it is. When not all
-// columns fit, the others follow below, with the first ones again. A line of one cell
-// is a heading.
+// fitted prints a table that is no wider than tableWidth. Columns that do not fit follow
+// below, with the key columns repeated. A line with one cell is a heading.
 func (w *sheet) fitted(head []string, keys int, lines [][]string) {
 	widths := make([]int, len(head))
 	for _, line := range append([][]string{head}, lines...) {
@@ -84,8 +83,7 @@ func (w *sheet) fitted(head []string, keys int, lines [][]string) {
 	}
 }
 
-// tableLine is the part of a line that has its first columns, and those from one to
-// another.
+// tableLine formats the key columns of a line and its columns from up to to.
 func tableLine(line []string, widths []int, keys, from, to int) string {
 	if len(line) == 1 {
 		return line[0]
@@ -99,7 +97,7 @@ func tableLine(line []string, widths []int, keys, from, to int) string {
 	return strings.TrimRight(text.String(), " ")
 }
 
-// list prints items after a title, in as many lines as they need.
+// list prints a title and items, and breaks the line at tableWidth.
 func (w *sheet) list(title string, items []string) {
 	text := title
 	for i, item := range items {
@@ -115,7 +113,7 @@ func (w *sheet) list(title string, items []string) {
 	w.line("%s", text)
 }
 
-// table prints a head and lines. The last cell of a line is trouble, in red.
+// table prints a table. The last cell of a line is an error, in red.
 func (w *sheet) table(head []string, lines [][]string) {
 	w.line("%s", strings.TrimRight(strings.Join(head, "\t"), "\t"))
 	for _, line := range lines {

@@ -20,8 +20,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// colored decides whether text on w has colours: on a terminal that is not dumb,
-// unless NO_COLOR is set; FORCE_COLOR wants them in pipes too.
+// colored reports whether to print colours to w: on a terminal that is not dumb, unless
+// NO_COLOR is set. FORCE_COLOR also enables them in pipes.
 func colored(w io.Writer, getenv func(string) string) bool {
 	if getenv("NO_COLOR") != "" {
 		return false
@@ -32,7 +32,7 @@ func colored(w io.Writer, getenv func(string) string) bool {
 	return getenv("TERM") != "dumb" && isTerminal(w)
 }
 
-// warning is the word for standard error, in yellow where that has colours.
+// warning returns the word "warning", in yellow if standard error shows colours.
 func (a *app) warning() string {
 	c := color.New(color.FgYellow)
 	c.DisableColor()
@@ -42,20 +42,20 @@ func (a *app) warning() string {
 	return c.Sprint("warning")
 }
 
-// How a meter shows itself.
+// Modes of a meter.
 const (
 	meterOff   = iota
-	meterLine  // one line of a terminal, written anew
-	meterPlain // a line from time to time
+	meterLine  // rewrites one line of a terminal
+	meterPlain // prints a line from time to time
 )
 
-// How long a command is silent, and how often it speaks after that.
+// Delay before the first line of a meter, and interval between lines.
 const (
 	lineAfter, lineEvery   = 2 * time.Second, 200 * time.Millisecond
 	plainAfter, plainEvery = 10 * time.Second, 30 * time.Second
 )
 
-// meter shows on standard error how far a command is. Short ones show nothing.
+// meter shows the progress of a command on standard error. Short commands show nothing.
 type meter struct {
 	out  io.Writer
 	mode int
@@ -87,14 +87,14 @@ func startMeter(out io.Writer, mode int, now func() time.Time) *meter {
 	return m
 }
 
-// restart is for a command that begins with something else, which took its time.
+// restart sets the start time to now, after the preparations of a command.
 func (m *meter) restart() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.start = m.now()
 }
 
-// show writes a line when it is time; line gets how long the command has run.
+// show prints a line if one is due. It passes the elapsed time to line.
 func (m *meter) show(line func(passed time.Duration) string) {
 	if m.mode == meterOff {
 		return
@@ -115,17 +115,17 @@ func (m *meter) show(line func(passed time.Duration) string) {
 	fmt.Fprintf(m.out, "\r%s\x1b[K", text)
 }
 
-// during shows a line again and again, for work that does not say how far it is, until
-// there is something better to show or the function that it returns is called.
-func (m *meter) during(line func(passed time.Duration) string, better *atomic.Bool) (stop func()) {
-	over := make(chan struct{})
+// showUntil keeps showing a line, for work that does not report progress. It ends when done
+// becomes true or the caller calls stop.
+func (m *meter) showUntil(done *atomic.Bool, line func(passed time.Duration) string) (stop func()) {
+	stopped := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		tick := time.NewTicker(lineEvery)
 		defer tick.Stop()
-		for !better.Load() {
+		for !done.Load() {
 			select {
-			case <-over:
+			case <-stopped:
 				return
 			case <-tick.C:
 				m.show(line)
@@ -133,23 +133,23 @@ func (m *meter) during(line func(passed time.Duration) string, better *atomic.Bo
 		}
 	})
 	return func() {
-		close(over)
+		close(stopped)
 		wg.Wait()
 	}
 }
 
-// meanwhile shows a line while something goes on that does not say how far it is,
-// until the function that it returns is called.
-func (a *app) meanwhile(what string) (stop func()) {
+// showWorking shows a fixed text until the caller calls stop, for work that does not report
+// progress.
+func (a *app) showWorking(text string) (stop func()) {
 	m := a.newMeter()
-	over := m.during(func(time.Duration) string { return what }, new(atomic.Bool))
+	stopMeter := m.showUntil(new(atomic.Bool), func(time.Duration) string { return text })
 	return func() {
-		over()
+		stopMeter()
 		m.clear()
 	}
 }
 
-// clear removes the line of a terminal.
+// clear removes the meter's line from the terminal.
 func (m *meter) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -159,8 +159,8 @@ func (m *meter) clear() {
 	}
 }
 
-// timeLeft estimates from the share that is done. It is empty while there is
-// nothing to go by.
+// timeLeft estimates the remaining time from the finished share of the work. It returns ""
+// while the share is 0.
 func timeLeft(share float64, passed time.Duration) string {
 	if share <= 0 || share > 1 {
 		return ""
@@ -169,7 +169,7 @@ func timeLeft(share float64, passed time.Duration) string {
 	return fmt.Sprintf(", about %s left", left.Round(time.Second))
 }
 
-// speed prints hops per second.
+// speed formats hops per second.
 func speed(hops uint64, passed time.Duration) string {
 	rate := float64(hops) / max(passed.Seconds(), 1e-3)
 	switch {
@@ -181,19 +181,19 @@ func speed(hops uint64, passed time.Duration) string {
 	return fmt.Sprintf(", %.0f hops/s", rate)
 }
 
-// progressLine tells how far a run is.
+// progressLine formats the progress of a run.
 func progressLine(now units.Time, share float64, hops uint64, passed time.Duration) string {
 	return fmt.Sprintf("%s simulated, %.0f %%", human(now), share*100) + speed(hops, passed) + timeLeft(share, passed)
 }
 
-// sweepLine tells how far a sweep is.
+// sweepLine formats the progress of a sweep.
 func sweepLine(p sweep.Progress, passed time.Duration) string {
 	if p.Preparing {
-		return fmt.Sprintf("%d of %d points are prepared", p.Done, p.Total) + timeLeft(float64(p.Done)/float64(p.Total), passed)
+		return fmt.Sprintf("%d of %d points prepared", p.Done, p.Total) + timeLeft(float64(p.Done)/float64(p.Total), passed)
 	}
 	line := fmt.Sprintf("%d of %d points", p.Done, p.Total)
 	if p.Reused > 0 {
-		line += fmt.Sprintf(" (%d from before)", p.Reused)
+		line += fmt.Sprintf(" (%d reused)", p.Reused)
 	}
 	return line + speed(p.Hops, passed) + timeLeft(p.Share, passed)
 }

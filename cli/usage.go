@@ -18,9 +18,8 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// This file is what the library of the command line leaves open: mistakes end
-// with 2 and say what is allowed, and the shell can complete values.
-
+// usage adds what cobra lacks: errors with exit code 2 that name the expected values, and
+// shell completion of values.
 func (a *app) usage(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagError)
 	root.Version = a.version().line()
@@ -57,8 +56,8 @@ func (a *app) usage(root *cobra.Command) {
 	}
 }
 
-// checkValuesFirst has the values of flags checked before the arguments of a command: a
-// flag that took another as its value leaves an argument too many.
+// checkValuesFirst checks flag values before a command's arguments: a flag that took the
+// next flag as its value leaves an extra argument.
 func checkValuesFirst(cmd *cobra.Command) {
 	args := cmd.Args
 	if args == nil {
@@ -82,63 +81,63 @@ func commandNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// noSuchCommand is what is wrong with words that name no command.
-func noSuchCommand(root *cobra.Command, args []string) error {
+// rejectCommand accepts no arguments: a word in their place is an unknown command.
+func rejectCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	return wrap(exitInput, registry.Unknown("command", args[0], commandNames(root)))
 }
 
-// oneFile wants one scenario file.
+// oneFile accepts exactly one scenario file.
 func oneFile(cmd *cobra.Command, args []string) error {
 	switch len(args) {
 	case 0:
-		return failf(exitInput, "there is no scenario to %s; allowed: xoff %s FILE, where - is standard input (xoff demo needs none)", cmd.Name(), cmd.Name())
+		return failf(exitInput, "no scenario file (expected %s FILE, - for standard input); xoff demo needs no file", cmd.CommandPath())
 	case 1:
 		return nil
 	}
-	return failf(exitInput, "%d files are too many; allowed: xoff %s FILE", len(args), cmd.Name())
+	return failf(exitInput, "too many files: found %d (expected %s FILE)", len(args), cmd.CommandPath())
 }
 
-// oneFolder wants one folder of results.
+// oneFolder accepts exactly one results folder.
 func oneFolder(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return failf(exitInput, "%d folders are named; allowed: one folder of results", len(args))
+		return failf(exitInput, "found %d folders (expected one results folder)", len(args))
 	}
 	return nil
 }
 
-// something demands an argument at least.
-func something(cmd *cobra.Command, args []string) error {
+// minOneArg accepts one or more arguments.
+func minOneArg(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return failf(exitInput, "there is nothing to %s; allowed: xoff %s", cmd.Name(), cmd.Use)
+		return failf(exitInput, "no arguments (expected %s %s)", cmd.Parent().CommandPath(), cmd.Use)
 	}
 	return nil
 }
 
-// flagError says what a flag takes.
+// flagError rewords an error of the flag parser: it names the values that the flag takes.
 func flagError(cmd *cobra.Command, err error) error {
 	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		return failf(exitInput, "%v%s; allowed: see %s --help", err, registry.DidYouMean(unknown.GetSpecifiedName(), names), cmd.CommandPath())
+		return failf(exitInput, "%v%s (see %s --help)", err, registry.DidYouMean(unknown.GetSpecifiedName(), names), cmd.CommandPath())
 	}
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	allowed, ok := map[string]string{"int": "a whole number", "uint64": "a whole number, 0 or more", "bool": "true, false", "duration": "a time such as 90s or 10m"}[invalid.GetFlag().Value.Type()]
+	expected, ok := map[string]string{"int": "a whole number", "uint64": "a whole number, 0 or more", "bool": "true or false", "duration": "a time such as 90s or 10m"}[invalid.GetFlag().Value.Type()]
 	if !ok {
 		return err
 	}
 	if most := map[string]string{"int": "2^63 - 1", "uint64": "2^64 - 1"}[invalid.GetFlag().Value.Type()]; errors.Is(err, strconv.ErrRange) {
-		return failf(exitInput, "--%s is %.40s, which is too large; allowed: at most %s", invalid.GetFlag().Name, invalid.GetValue(), most)
+		return failf(exitInput, "--%s is too large: %.40s (expected at most %s)", invalid.GetFlag().Name, invalid.GetValue(), most)
 	}
-	return failf(exitInput, "--%s is %q; allowed: %s", invalid.GetFlag().Name, invalid.GetValue(), allowed)
+	return failf(exitInput, "--%s is %q (expected %s)", invalid.GetFlag().Name, invalid.GetValue(), expected)
 }
 
-// complete lets the shell complete the values of a command.
+// complete registers shell completion for a command's flags and arguments.
 func complete(cmd *cobra.Command) {
 	for _, s := range scenario.Shorthands {
 		completeFlag(cmd, s.Flag, schemeNames(s.Kind()))
@@ -146,7 +145,7 @@ func complete(cmd *cobra.Command) {
 	completeWords(cmd, "metric", sweep.Candidates)
 	completePaths(cmd, "set")
 	completePaths(cmd, "vary")
-	completeFlag(cmd, "invariants", run.Checking())
+	completeFlag(cmd, "invariants", run.InvariantModes())
 	completeFlag(cmd, "engine", run.Engines())
 	if cmd.Name() == "headroom" {
 		completeFlag(cmd, "chip", chipNames())
@@ -187,22 +186,21 @@ func complete(cmd *cobra.Command) {
 	}
 }
 
-// completePaths completes the path of a `path=value`: of the scenario that the command
-// line names, or of one with every default. Values are left to the user: bash takes
-// the sign before them for the end of a word.
+// completePaths completes the path of a `path=value` flag from the scenario on the command
+// line, or from the default scenario. It does not complete values: bash ends a word at `=`.
 func completePaths(cmd *cobra.Command, flag string) {
 	completeBy(cmd, flag, func(args []string, typed string) []string {
 		cfg := scenario.Default()
 		if len(args) > 0 && args[0] != "-" {
-			if own, err := scenario.ReadFile(args[0]); err == nil {
-				cfg = own
+			if read, err := scenario.ReadFile(args[0]); err == nil {
+				cfg = read
 			}
 		}
 		return cfg.Completions(typed)
 	})
 }
 
-// completeChips completes NAME, and the last of PATTERN=NAME with commas.
+// completeChips completes NAME, also as the last part of PATTERN=NAME,PATTERN=NAME.
 func completeChips(cmd *cobra.Command) {
 	completeBy(cmd, "chip", func(_ []string, typed string) []string {
 		before := typed[:strings.LastIndexAny(typed, ",=")+1]
@@ -229,8 +227,8 @@ func completeFlag(cmd *cobra.Command, flag string, values []string) {
 	}
 }
 
-// completeWords completes the last of words that are joined by commas; which there
-// are depends on the arguments of the command.
+// completeWords completes the last word of a comma-separated list. The candidates depend on
+// the command's arguments.
 func completeWords(cmd *cobra.Command, flag string, words func(args []string) []string) {
 	completeBy(cmd, flag, func(args []string, typed string) []string {
 		before := typed[:strings.LastIndexByte(typed, ',')+1]
@@ -242,7 +240,7 @@ func completeWords(cmd *cobra.Command, flag string, words func(args []string) []
 	})
 }
 
-// completeBy completes a flag; what is completed may go on.
+// completeBy completes a flag and lets the user type on: the shell adds no space.
 func completeBy(cmd *cobra.Command, flag string, values func(args []string, typed string) []string) {
 	if cmd.Flags().Lookup(flag) == nil {
 		return
@@ -261,9 +259,9 @@ func completeBy(cmd *cobra.Command, flag string, values func(args []string, type
 	}
 }
 
-// experimentNames lists papers and figures with their titles.
+// experimentNames returns the papers and figures, each with its title.
 func experimentNames() []string {
-	all, err := reproduce.Built()
+	all, err := reproduce.BuiltIn()
 	if err != nil {
 		return nil
 	}
@@ -277,8 +275,8 @@ func experimentNames() []string {
 	return names
 }
 
-// schemeNames lists the schemes of a kind, or with "" the kinds, each with its
-// line of documentation where it has one.
+// schemeNames returns the schemes of a kind with their documentation, or the kinds if kind
+// is empty.
 func schemeNames(kind string) []string {
 	var names []string
 	for _, k := range scenario.Kinds() {

@@ -9,19 +9,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// number is the last version of CHANGELOG.md; what is built between versions has it
-// with an addition.
+// number is the last version in CHANGELOG.md. Builds between releases add a suffix to it.
 const number = "v0.1.0"
 
-// release is the version of a released program, set by the linker.
+// release is the version of a released binary, set by the linker.
 var release string
 
 const modulePath = "github.com/xoff-net/xoff"
 
-// version is what was built, of what and for what.
+// version describes the build: version, source revision, toolchain and platform.
 type version struct {
 	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"` // of the sources, if known
+	Revision string `json:"revision,omitempty"` // source revision, if known
 	Go       string `json:"go"`
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
@@ -36,9 +35,9 @@ func (a *app) version() version {
 	return version{name, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH}
 }
 
-// versionOf names a version: that of a release, of the module that `go install` took,
-// or the last one with the revision of the sources. In a program of others it is that
-// of the module.
+// versionOf returns the version and the source revision of a build. The version is the
+// release, the module version of `go install`, or number with the revision. In other
+// programs it is the version of the xoff module.
 func versionOf(release string, info *debug.BuildInfo) (name, revision string) {
 	module, dirty := info.Main.Version, ""
 	if info.Main.Path != modulePath {

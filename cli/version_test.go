@@ -25,17 +25,17 @@ func TestVersionOf(t *testing.T) {
 		info          *debug.BuildInfo
 		name, rev     string
 	}{
-		{"nothing known", "", &debug.BuildInfo{}, number + "+devel", ""},
+		{"no build info", "", &debug.BuildInfo{}, number + "+devel", ""},
 		{"go build without a repository", "", built(modulePath, "(devel)"), number + "+devel", ""},
 		{"go build in a repository", "", built(modulePath, "(devel)", "vcs.revision", rev, "vcs.modified", "false"), number + "+0123456789ab", rev},
 		{"without a tag", "", built(modulePath, "v0.0.0-20260102030405-0123456789ab", "vcs.revision", rev), number + "+0123456789ab", rev},
-		{"changed since", "", built(modulePath, "v0.2.0+dirty", "vcs.revision", rev, "vcs.modified", "true"), number + "+0123456789ab.dirty", rev},
+		{"uncommitted changes", "", built(modulePath, "v0.2.0+dirty", "vcs.revision", rev, "vcs.modified", "true"), number + "+0123456789ab.dirty", rev},
 		{"at a tag", "", built(modulePath, "v0.2.0", "vcs.revision", rev), "v0.2.0", rev},
 		{"go install @v0.2.0", "", built(modulePath, "v0.2.0"), "v0.2.0", ""},
 		{"go install @main", "", built(modulePath, "v0.0.0-20260102030405-0123456789ab"), "v0.0.0-20260102030405-0123456789ab", ""},
 		{"a release", "v0.3.0", built(modulePath, "(devel)", "vcs.revision", rev), "v0.3.0", rev},
-		{"a program of others", "", other, "v0.1.3", ""},
-		{"with a module of their own", "", replaced, number + "+devel", ""},
+		{"another program", "", other, "v0.1.3", ""},
+		{"another program with a replaced module", "", replaced, number + "+devel", ""},
 	} {
 		if name, rev := versionOf(c.release, c.info); name != c.name || rev != c.rev {
 			t.Errorf("%s: got %s %s, want %s %s", c.what, name, rev, c.name, c.rev)

@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xoff-net/xoff/internal/batch/peer"
 	"github.com/xoff-net/xoff/internal/batch/remote"
 	"github.com/xoff-net/xoff/internal/batch/sweep"
+	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
 // workerFlags are the flags of `xoff worker`.
@@ -27,28 +29,30 @@ func (a *app) workerCommand() *cobra.Command {
 	f := &workerFlags{}
 	cmd := &cobra.Command{
 		Use:   "worker URL",
-		Short: "Compute points of sweeps that run elsewhere",
-		Long: `Connects to a server of NATS and computes points of every xoff sweep --nats and xoff
-reproduce --nats that uses it, until it is stopped. Workers may come and go at any time:
-a point that was being computed goes to another one. No file system is shared; a
-scenario from elsewhere reads no file of this machine (docs/cluster.md).
+		Short: "Compute points for sweeps on other machines",
+		Long: `Connect to a NATS server and compute points for every xoff sweep --nats and xoff
+reproduce --nats that uses it, until stopped. Workers may join and leave at any time:
+unfinished points go to other workers. They share no file system, and a received
+scenario cannot read files of this machine (docs/cluster.md).
 
-  xoff-hub --listen 0.0.0.0                                    shows its token
+Start a hub, which prints its token, then a sweep, then workers on any machine:
+
+  xoff-hub --listen 0.0.0.0
   xoff sweep mine.yaml --seeds 500 --nats nats://127.0.0.1:4222 --nats-token FILE
-  xoff worker nats://first-machine:4222 --nats-token FILE      on any machine`,
+  xoff worker nats://first-machine:4222 --nats-token FILE`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if f.slot && len(args) == 0 {
 				return nil
 			}
 			if len(args) != 1 {
-				return failf(exitInput, "%d addresses; allowed: xoff worker URL, such as nats://first-machine:4222", len(args))
+				return failf(exitInput, "found %d addresses (expected xoff worker URL, such as nats://first-machine:4222)", len(args))
 			}
 			return wrap(exitInput, remote.CheckURL(args[0]))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.slot {
-				// Ctrl-C reaches it, too; what becomes of its point is for the worker to say.
-				signal.Ignore(os.Interrupt, syscall.SIGTERM)
+				// Ctrl-C also reaches this process, but the worker decides about its point.
+				signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 				return wrap(exitFailure, remote.ServeSlot(cmd.Context(), os.Stdin, a.out))
 			}
 			return a.worker(cmd, args[0], f)
@@ -56,14 +60,15 @@ scenario from elsewhere reads no file of this machine (docs/cluster.md).
 	}
 	f.register(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&f.cpus, "cpus", 1, "`N` of the --workers compute each point")
-	flags.StringVar(&f.memory, "memory", "", "memory `SIZE` that all points may take together, such as 16GiB (default: what is free now)")
-	flags.DurationVar(&f.idle, "idle", 0, "leave after `TIME` without work (default: stay)")
-	flags.BoolVar(&f.slot, "slot", false, "compute points that come by standard input")
+	flags.IntVar(&f.cpus, "cpus", 1, "number `N` of --workers per point")
+	flags.StringVar(&f.memory, "memory", "", "memory `SIZE` for all points together, such as 16GiB (default: the free memory)")
+	flags.DurationVar(&f.idle, "idle", 0, "`TIME` without work after which the worker exits (default: never)")
+	flags.BoolVar(&f.slot, "slot", false, "compute points from standard input")
 	_ = flags.MarkHidden("slot")
-	a.outputFlag(cmd, "`FOLDER` for temporary files (default: the system's)")
+	a.outputFlag(cmd, "`FOLDER` for temporary files (default: the system's temporary folder)")
 	a.quietFlag(cmd)
 	a.workersFlag(cmd)
+	pointLimitFlag(cmd)
 	return cmd
 }
 
@@ -72,9 +77,13 @@ func (a *app) worker(cmd *cobra.Command, address string, f *workerFlags) error {
 		return err
 	}
 	if f.cpus < 1 || f.cpus > a.workers {
-		return failf(exitInput, "--cpus is %d; allowed: 1 to the %d of --workers", f.cpus, a.workers)
+		return failf(exitInput, "--cpus is %d (expected 1 to --workers, %d)", f.cpus, a.workers)
 	}
-	access, err := f.read()
+	access, err := f.read(cmd)
+	if err != nil {
+		return err
+	}
+	limit, err := pointLimit(cmd)
 	if err != nil {
 		return err
 	}
@@ -90,26 +99,25 @@ func (a *app) worker(cmd *cobra.Command, address string, f *workerFlags) error {
 	if err != nil {
 		return wrap(exitFailure, err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return wrap(exitFailure, err)
-	}
-	folder, err := os.MkdirTemp(a.folder, "xoff-worker-")
+	temp, err := disk.NewTemp(a.folder, "xoff-worker")
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	defer func() { _ = os.RemoveAll(folder) }()
+	remove := func() { _ = temp.Remove() }
+	defer remove()
+	ctx, stop := peer.UntilSignal(cmd.Context(), remove)
+	defer stop()
 	w := &remote.Worker{
-		Name: remote.WorkerName(), Program: program, Slots: slots, Cores: f.cpus, Memory: memory / int64(slots), Folder: folder, Idle: f.idle,
-		Slot: func() *exec.Cmd { return remote.SlotCommand(self, f.cpus) }, Log: a.logger(nil),
+		Name: remote.WorkerName(), Program: program, Slots: slots, Cores: f.cpus, Memory: memory / int64(slots), Folder: temp.Folder, Idle: f.idle, Limit: limit,
+		Slot: func() (*exec.Cmd, error) { return remote.SlotCommand(f.cpus) }, Log: a.logger(nil),
 	}
 	if a.quiet {
 		w.Log = func(string) {}
 	}
-	computed, err := w.Run(cmd.Context(), address, access)
+	computed, err := w.Run(ctx, address, access)
 	switch {
-	case cmd.Context().Err() != nil:
-		return failf(exitInterrupted, "interrupted after %d points; what was being computed goes to other workers", computed)
+	case ctx.Err() != nil:
+		return failf(exitInterrupted, "interrupted after %d points; unfinished points go to other workers", computed)
 	case remote.IsRefused(err):
 		return wrap(exitInput, err)
 	case err != nil:

@@ -8,4 +8,4 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
-func TestDeepBifrostKeepsItsPromise(t *testing.T) { bifrostKeeps(t, deep.Cases(5000)) }
+func TestDeepBifrostKeepsItsPromise(t *testing.T) { checkBifrostPromise(t, deep.Cases(5000)) }

@@ -19,17 +19,17 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// haul is one long link between two switches. Two hosts send more than it carries, so that
-// its upstream always has something; one host takes it, and stops and goes on at times; a
-// third sends against them, so that control frames wait for frames in progress.
+// haul is a test case with one long link between two switches. Two hosts send more than the link
+// carries, so its upstream always has frames. One host receives, and is stuck at times. Another
+// host sends in the opposite direction, so that control frames wait for frames in progress.
 type haul struct {
 	*rand.Rand
 	rate  units.Rate
 	delay units.Time
 	slot  units.Time
-	small bool // frames of 64 B beside full ones
-	mixed int  // classes; 0: one
-	relay bool // between the switches and the long link
+	small bool // frames of 64 B in addition to full ones
+	mixed int  // number of classes; 0: one
+	relay bool // relays between the switches and the long link
 	drain []units.Interval
 	n     *Network
 }
@@ -57,14 +57,14 @@ func (h *haul) graph() *topo.Graph {
 	return g
 }
 
-// newHaul draws a link, its slots and a drain: stops of all lengths between a frame and
-// four round trips, alone or in a row. In every other case slots divide the round trip.
+// newHaul draws a link, its slots and a drain: stops of all lengths from a frame to four round
+// trips, alone or in series. In every other case the round trip is a whole number of slots.
 func newHaul(index int) *haul {
 	h := &haul{Rand: rand.New(rand.NewPCG(20230415, uint64(index)))}
 	h.rate = []units.Rate{10 * units.Gbps, 25 * units.Gbps, 25 * units.Gbps, 40 * units.Gbps}[h.IntN(4)]
 	least := h.rate.TxTime(2 * haulMTU)
 	h.slot = max(least, 1500*units.Nanosecond) + units.Time(h.IntN(4000))*units.Nanosecond
-	slots := 3 + h.IntN(18) // in a round trip
+	slots := 3 + h.IntN(18) // slots per round trip
 	h.delay = units.Time(slots) * h.slot / 2
 	if index%2 == 1 {
 		h.delay += units.Time(h.Int64N(int64(h.slot / 2)))
@@ -81,7 +81,7 @@ func newHaul(index int) *haul {
 	return h
 }
 
-// classes makes a case one of so many lossless classes, served by priority.
+// classes gives a case n lossless classes, served by strict priority.
 func (h *haul) classes(n int) *haul {
 	h.mixed = n
 	last := h.drain[len(h.drain)-1]
@@ -89,17 +89,17 @@ func (h *haul) classes(n int) *haul {
 	return h
 }
 
-// build makes flows that last for so long, and longer by the stops.
+// build adds flows that last for a time, plus the stops.
 func (h *haul) build(length units.Time) {
 	n := NewNetwork(h.graph())
-	n.Until, n.Timeout, n.Linger, n.Acks = 100*units.Millisecond, 50*units.Millisecond, 4*h.delay, 64
+	n.Until, n.Timeout, n.Linger, n.AckEvery = 100*units.Millisecond, 50*units.Millisecond, 4*h.delay, 64
 	packets := int(h.rate.In(length)/haulMTU) + 100
-	add := func(start units.Time, src, dst int, class, way uint8, packets int) {
+	add := func(start units.Time, src, dst int, class, transport uint8, packets int) {
 		size := units.Bytes(packets) * bigPayload
-		if way == 1 {
+		if transport == 1 {
 			size = units.Bytes(packets) * smallPayload
 		}
-		n.Flows = append(n.Flows, dataplane.Flow{Start: start, Size: size, Src: uint16(src), Dst: uint16(dst), Class: class, Transport: way, Hash: h.Uint32()})
+		n.Flows = append(n.Flows, dataplane.Flow{Start: start, Size: size, Src: uint16(src), Dst: uint16(dst), Class: class, Transport: transport, Hash: h.Uint32()})
 	}
 	classes := max(1, h.mixed)
 	for c := range classes {
@@ -128,7 +128,7 @@ func (h *haul) build(length units.Time) {
 	h.n = n
 }
 
-// steady is H of the acceptance: DELTA + 2 R_s T, with the round trip in whole slots.
+// steady returns H = DELTA + 2 R_s T, with the round trip in whole slots.
 func (h *haul) steady() units.Bytes {
 	slots := (2*h.delay + h.slot - 1) / h.slot
 	return (units.Bytes(slots)+2)*h.rate.In(h.slot) + 64 + 2*haulMTU + units.Bytes(slots)
@@ -141,8 +141,8 @@ func (h *haul) bifrost(form string, buffer units.Bytes) flowctl.Scheme {
 // plenty is a buffer that never fills.
 const plenty = 200 * units.MB
 
-// play runs the case with a scheme on the long link.
-func (h *haul) play(s flowctl.Scheme) *Result {
+// run runs the case with a scheme on the long link.
+func (h *haul) run(s flowctl.Scheme) *Result {
 	pfc := NewNetwork(h.n.Graph).Flow(0, 0)
 	h.n.Flow = func(node, port int) flowctl.Scheme {
 		if onTrunk(h.n.Graph, node, port) {
@@ -153,9 +153,9 @@ func (h *haul) play(s flowctl.Scheme) *Result {
 	return h.n.Run()
 }
 
-// slack is what may be lost all the same: four frames at the egress, ACKs for what goes the
-// other way, and what the grants of a round trip are more than whole frames, 128 B each.
-// Small frames leave up to a full one of each of them.
+// slack returns the throughput that may be lost: four frames at the egress, ACKs of the opposite
+// direction, and 128 B per grant of a round trip, because grants are not whole frames. With small
+// frames each grant may waste up to a full frame.
 func (h *haul) slack() units.Time {
 	acks := h.n.Flows[len(h.n.Flows)-1].Size / bigPayload / 64
 	slots, waste := units.Bytes(2*h.delay/h.slot)+2, units.Bytes(128)
@@ -165,10 +165,10 @@ func (h *haul) slack() units.Time {
 	return h.rate.TxTime(4*haulMTU + 64*(acks+1) + slots*waste)
 }
 
-// late is by how much the last frame for the receiver comes later than in another run.
-// With one egress, always in use but for the stops, a moment without frames is never made
-// good: this is the throughput that was lost.
-func late(a, b *Result) units.Time {
+// lateness returns how much later the last frame reaches the receiver in run a than in run b. There
+// is one egress, always busy except for the stops, so idle time is never made up: this is the lost
+// throughput.
+func lateness(a, b *Result) units.Time {
 	last := func(r *Result) units.Time {
 		at := units.Time(0)
 		for i := range r.Flows.Flow {
@@ -181,20 +181,19 @@ func late(a, b *Result) units.Time {
 	return last(a) - last(b)
 }
 
-// wrong returns what is wrong with a run.
-func wrong(r *Result) string {
-	log := &verdict{TB: nil}
-	judge(log, "haul", r, wants{lossless: true, inOrder: true, finish: true})
-	return strings.Join(log.said, "\n")
+// problems returns the problems of a run, or "".
+func problems(r *Result) string {
+	log := &errorLog{TB: nil}
+	judge(log, "haul", r, requirements{lossless: true, inOrder: true, finish: true})
+	return strings.Join(log.errors, "\n")
 }
 
-// slotWatch looks into a Bifrost receiver: what each slot says may still arrive, and what
-// does.
+// slotWatch wraps a Bifrost receiver and compares what each slot allows to arrive with what does.
 type slotWatch struct {
 	flowctl.Scheme
 	bad   string
 	slots int
-	full  int // slots in which H was filled to nine tenths
+	full  int // slots in which H was at least 90 % full
 	most  units.Bytes
 }
 
@@ -207,43 +206,43 @@ func (w *slotWatch) Receiver(p flowctl.Port) flowctl.Receiver {
 
 type watchedSlots struct {
 	flowctl.Receiver
-	w    *slotWatch
-	spec *link.Port
-	view mmu.View
-	came []arrived // of the last round trip
-	said []said
+	w         *slotWatch
+	spec      *link.Port
+	view      mmu.View
+	arrivals  []arrival // arrivals of the last round trip
+	forecasts []forecast
 }
 
-type arrived struct {
+type arrival struct {
 	at    units.Time
-	bytes units.Bytes // in all
+	bytes units.Bytes // total bytes so far
 }
 
-type said struct {
+type forecast struct {
 	at      units.Time
 	virtual units.Bytes
 	before  units.Bytes
 }
 
 func (r *watchedSlots) total() units.Bytes {
-	if len(r.came) == 0 {
+	if len(r.arrivals) == 0 {
 		return 0
 	}
-	return r.came[len(r.came)-1].bytes
+	return r.arrivals[len(r.arrivals)-1].bytes
 }
 
 func (r *watchedSlots) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
 	r.Receiver.Charged(now, a, s)
 	r.w.most = max(r.w.most, r.view.PortIn(a.In, mmu.Headroom))
-	r.came = append(r.came, arrived{now, r.total() + a.Bytes})
-	// What came within a round trip and a slot of what was said must have been in F, but for
-	// what leaks: a frame in progress and a late control frame, once each.
-	for len(r.said) > 0 && r.said[0].at+r.spec.RoundTrip() < now {
-		r.said = r.said[1:]
+	r.arrivals = append(r.arrivals, arrival{now, r.total() + a.Bytes})
+	// Bytes that arrive within a round trip and a slot of a forecast must have been in F, except
+	// for a frame in progress and a late control frame, once each.
+	for len(r.forecasts) > 0 && r.forecasts[0].at+r.spec.RoundTrip() < now {
+		r.forecasts = r.forecasts[1:]
 	}
-	if len(r.said) > 0 {
-		if s := r.said[0]; r.total()-s.before > s.virtual+4*haulMTU && r.w.bad == "" {
-			r.w.bad = fmt.Sprintf("F: at %s it said %d B, by %s there were %d", s.at, s.virtual, now, r.total()-s.before)
+	if len(r.forecasts) > 0 {
+		if s := r.forecasts[0]; r.total()-s.before > s.virtual+4*haulMTU && r.w.bad == "" {
+			r.w.bad = fmt.Sprintf("F: at %s it was %d B, by %s %d B had arrived", s.at, s.virtual, now, r.total()-s.before)
 		}
 	}
 }
@@ -253,35 +252,35 @@ func (r *watchedSlots) Wake(now units.Time, timer int) {
 	values := make([]float64, 4)
 	r.Receiver.(probe.Gauged).Measure(now, 0, 1, values)
 	stored, virtual, limit := units.Bytes(values[0]), units.Bytes(values[1]), units.Bytes(values[3])
-	r.said = append(r.said, said{now, virtual, r.total()})
+	r.forecasts = append(r.forecasts, forecast{now, virtual, r.total()})
 	r.w.slots++
 	if stored >= limit*9/10 {
 		r.w.full++
 	}
-	// Theorem 1: what leaks is paid back before anything is granted again.
+	// Theorem 1: bytes in excess are paid back before anything is granted again.
 	if units.Bytes(values[2]) > 0 && stored+virtual > limit+units.Bytes(values[2]) && r.w.bad == "" {
 		r.w.bad = fmt.Sprintf("theorem 1: at %s L %d and F %d exceed H %d", now, stored, virtual, limit)
 	}
 }
 
-// With H = DELTA + 2 R_s T the link loses nothing, and no throughput, however the drain
-// stops and goes on (Bifrost section IV-C).
-func TestBifrostKeepsItsPromise(t *testing.T) { bifrostKeeps(t, deep.All(40)) }
+// With H = DELTA + 2 R_s T the link drops nothing and loses no throughput, however the drain stops
+// and resumes (Bifrost section IV-C).
+func TestBifrostKeepsItsPromise(t *testing.T) { checkBifrostPromise(t, deep.All(40)) }
 
-func bifrostKeeps(t *testing.T, which []int) {
+func checkBifrostPromise(t *testing.T, which []int) {
 	t.Helper()
 	var paused, full, whole, small int
 	worst, over := units.Time(0), units.Bytes(0)
 	for _, i := range which {
 		h := newHaul(i)
-		free := h.play(h.bifrost("window", plenty))
+		free := h.run(h.bifrost("window", plenty))
 		watch := &slotWatch{Scheme: h.bifrost("window", h.steady())}
-		r := h.play(watch)
-		if say := wrong(r); say != "" || watch.bad != "" {
-			t.Errorf("case %d: %s %s (%s, %s, slots of %s, drain %v)", i, say, watch.bad, h.rate, h.delay, h.slot, h.drain)
+		r := h.run(watch)
+		if problem := problems(r); problem != "" || watch.bad != "" {
+			t.Errorf("case %d: %s %s (%s, %s, slots of %s, drain %v)", i, problem, watch.bad, h.rate, h.delay, h.slot, h.drain)
 			continue
 		}
-		lost := late(r, free)
+		lost := lateness(r, free)
 		worst, over = max(worst, lost-h.slack()), max(over, watch.most-h.steady())
 		if lost > h.slack() {
 			t.Errorf("case %d: %s of throughput lost (%s, %s, slots of %s, drain %v)", i, lost, h.rate, h.delay, h.slot, h.drain)
@@ -296,40 +295,40 @@ func bifrostKeeps(t *testing.T, which []int) {
 		}
 	}
 	cases := len(which)
-	t.Logf("of %d cases: %d pause, %d fill H, %d have round trips of whole slots, %d have small frames; at most %s beyond what may be lost, %d B above H", cases, paused, full, whole, small, worst, over)
+	t.Logf("of %d cases: %d pause, %d fill H, %d have round trips of whole slots, %d have small frames; at most %s beyond the slack, %d B above H", cases, paused, full, whole, small, worst, over)
 	if paused < cases/2 || full < cases/5 || whole < cases/4 || small < cases/8 {
-		t.Error("the cases are too tame")
+		t.Error("the cases do not cover enough")
 	}
 }
 
-// steadyHaul is a link of 25 Gbps, 20 us each way, slots of 4 us (12,500 B), that runs for
-// 2 ms and whose drain is given.
+// steadyHaul returns a link of 25 Gbps, 20 us each way, with slots of 4 us (12,500 B), for 2 ms and
+// with the given drain.
 func steadyHaul(drain ...units.Interval) *haul {
 	h := &haul{Rand: rand.New(rand.NewPCG(1, 1)), rate: 25 * units.Gbps, delay: 20 * units.Microsecond, slot: 4 * units.Microsecond, drain: drain}
 	h.build(2 * units.Millisecond)
 	return h
 }
 
-// The round trip is 10 slots, so N is 11, and line rate takes 12 slots of grants. With room
-// for 11 a twelfth of the line rate is lost: 167 us of 2 ms.
+// The round trip is 10 slots, so N is 11, and line rate needs 12 slots of grants. With room for 11,
+// a twelfth of the line rate is lost: 167 us of 2 ms.
 func TestBifrostNeedsTwoSlots(t *testing.T) {
 	h := steadyHaul()
-	free := h.play(h.bifrost("window", plenty))
-	if lost := late(h.play(h.bifrost("window", h.steady())), free); lost > h.slack() {
-		t.Errorf("with DELTA + 2 R_s T %s are lost", lost)
+	free := h.run(h.bifrost("window", plenty))
+	if lost := lateness(h.run(h.bifrost("window", h.steady())), free); lost > h.slack() {
+		t.Errorf("with DELTA + 2 R_s T, %s of throughput are lost", lost)
 	}
-	lost := late(h.play(h.bifrost("window", h.steady()-h.rate.In(h.slot))), free)
+	lost := lateness(h.run(h.bifrost("window", h.steady()-h.rate.In(h.slot))), free)
 	if lost < 100*units.Microsecond {
-		t.Errorf("with DELTA + R_s T only %s of 2 ms are lost", lost)
+		t.Errorf("with DELTA + R_s T, only %s of 2 ms are lost", lost)
 	}
 }
 
-// PFC needs a bandwidth-delay product below the threshold and one above it: with less
-// below, throughput is lost, with less above, frames are.
+// PFC needs a bandwidth-delay product below the threshold and one above it. With less below,
+// throughput is lost; with less above, frames are dropped.
 func TestPFCNeedsTwoBDP(t *testing.T) {
 	stop := units.Interval{From: 500 * units.Microsecond, To: 800 * units.Microsecond}
 	h := steadyHaul(stop)
-	free := h.play(h.bifrost("window", plenty))
+	free := h.run(h.bifrost("window", plenty))
 	bdp := h.rate.In(2*h.delay) + 64 + 3*haulMTU
 	static := must(buffer.Policies.Get("static"))
 	run := func(limit, headroom units.Bytes) *Result {
@@ -337,21 +336,21 @@ func TestPFCNeedsTwoBDP(t *testing.T) {
 		h.n.Policy = func(node int, e buffer.Env) (buffer.Policy, error) {
 			return static.New(&buffer.StaticParams{Limit: limit}, e)
 		}
-		return h.play(must(must(flowctl.Schemes.Get("pfc")).New(&flowctl.SIHParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: headroom}})))
+		return h.run(must(must(flowctl.Schemes.Get("pfc")).New(&flowctl.SIHParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: headroom}})))
 	}
-	if r := run(bdp, bdp); wrong(r) != "" || late(r, free) > h.slack() {
-		t.Errorf("with 2 BDP: %s late, %s", late(r, free), wrong(r))
+	if r := run(bdp, bdp); problems(r) != "" || lateness(r, free) > h.slack() {
+		t.Errorf("with 2 BDP: %s late, %s", lateness(r, free), problems(r))
 	}
-	if r := run(bdp/2, bdp); wrong(r) != "" || late(r, free) < 10*units.Microsecond {
-		t.Errorf("with half a BDP below the threshold only %s are lost; %s", late(r, free), wrong(r))
+	if r := run(bdp/2, bdp); problems(r) != "" || lateness(r, free) < 10*units.Microsecond {
+		t.Errorf("with half a BDP below the threshold only %s are lost; %s", lateness(r, free), problems(r))
 	}
-	if r := run(bdp, bdp/2); !strings.Contains(wrong(r), "frames dropped") {
-		t.Error("with half a BDP of headroom nothing is lost")
+	if r := run(bdp, bdp/2); !strings.Contains(problems(r), "frames dropped") {
+		t.Error("with half a BDP of headroom nothing is dropped")
 	}
 }
 
-// halfOpen is a drain that takes and stops in turns of 3 us, so that every slot is granted
-// in part, and then stops for 1 ms.
+// halfOpen returns a drain that alternates between 3 us open and 3 us stopped, so that every slot is
+// granted in part, and then stops for 1 ms.
 func halfOpen() *haul {
 	var drain []units.Interval
 	for at := 100 * units.Microsecond; at < 900*units.Microsecond; at += 6 * units.Microsecond {
@@ -360,38 +359,38 @@ func halfOpen() *haul {
 	return steadyHaul(append(drain, units.Interval{From: 901 * units.Microsecond, To: 1900 * units.Microsecond})...)
 }
 
-// H is 12 slots of 12,500 B and 2170 B. In the form of the paper every slot that is granted
-// in part leaks up to a frame that F does not know of: when the drain stops, 194 frames of
-// 1048 B come for which there is no room, and 66 when F never falls below zero.
+// H is 12 slots of 12,500 B and 2170 B. In the form printed in the paper, every partly granted slot
+// lets up to a frame pass that F does not count. When the drain stops, 194 frames of 1048 B arrive
+// without room, and 66 if F is kept from falling below zero.
 func TestBifrostPrintedOverflows(t *testing.T) {
 	for _, c := range []struct {
 		form string
 		lost uint64
 	}{{"window", 0}, {"clamped", 66}, {"printed", 194}} {
 		h := halfOpen()
-		r := h.play(h.bifrost(c.form, h.steady()))
+		r := h.run(h.bifrost(c.form, h.steady()))
 		if got := r.Totals.Drops[probe.Lossless]; got != c.lost {
-			t.Errorf("%s: %d frames lost, want %d", c.form, got, c.lost)
+			t.Errorf("%s: %d frames dropped, want %d", c.form, got, c.lost)
 		}
 	}
 }
 
-// Ways to run Bifrost that the property must find wanting.
+// The property must detect these mistakes in Bifrost.
 func TestBifrostMutantsAreCaught(t *testing.T) {
 	for _, m := range []struct {
-		name, about string
-		receiver    func(flowctl.Scheme, flowctl.Port) flowctl.Receiver
+		name, want string
+		receiver   func(flowctl.Scheme, flowctl.Port) flowctl.Receiver
 	}{
-		{"a round trip of half the length", "frames dropped", func(s flowctl.Scheme, p flowctl.Port) flowctl.Receiver {
+		{"half the round trip", "frames dropped", func(s flowctl.Scheme, p flowctl.Port) flowctl.Receiver {
 			short := *p.Spec()
 			short.DelayIn /= 2
 			short.DelayOut /= 2
 			return s.Receiver(otherSpec{p, &short})
 		}},
-		{"frames that are sent in two of three slots", "frames dropped", func(s flowctl.Scheme, p flowctl.Port) flowctl.Receiver {
+		{"feedback in two of three slots only", "frames dropped", func(s flowctl.Scheme, p flowctl.Port) flowctl.Receiver {
 			return &skipping{Receiver: s.Receiver(p)}
 		}},
-		{"a pause that is never taken back", "still holds", func(s flowctl.Scheme, p flowctl.Port) flowctl.Receiver {
+		{"pause that is never resumed", "still blocks", func(s flowctl.Scheme, p flowctl.Port) flowctl.Receiver {
 			return &unforgiving{s.Receiver(p)}
 		}},
 	} {
@@ -399,9 +398,9 @@ func TestBifrostMutantsAreCaught(t *testing.T) {
 			for i := range 100 {
 				h := newHaul(i)
 				s := h.bifrost("window", h.steady())
-				said := wrong(h.play(&slotMutant{s, m.receiver}))
-				if strings.Contains(said, m.about) {
-					t.Logf("caught by case %d: %.200s", i, said)
+				problem := problems(h.run(&slotMutant{s, m.receiver}))
+				if strings.Contains(problem, m.want) {
+					t.Logf("caught by case %d: %.200s", i, problem)
 					return
 				}
 			}
@@ -417,7 +416,7 @@ type slotMutant struct {
 
 func (m *slotMutant) Receiver(p flowctl.Port) flowctl.Receiver { return m.receiver(m.Scheme, p) }
 
-// otherSpec is a port that describes itself wrongly.
+// otherSpec is a port with a wrong spec.
 type otherSpec struct {
 	flowctl.Port
 	spec *link.Port
@@ -425,7 +424,7 @@ type otherSpec struct {
 
 func (o otherSpec) Spec() *link.Port { return o.spec }
 
-// skipping swallows every third frame.
+// skipping suppresses every third control frame.
 type skipping struct {
 	flowctl.Receiver
 	n int
@@ -439,7 +438,7 @@ func (s *skipping) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (pack
 	return ext, ok && s.n%3 != 0
 }
 
-// unforgiving asks for a quantum where none is due.
+// unforgiving replaces each RESUME by a pause of one quantum.
 type unforgiving struct{ flowctl.Receiver }
 
 func (u *unforgiving) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {

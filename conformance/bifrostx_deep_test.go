@@ -8,4 +8,4 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
-func TestDeepBifrostXKeepsItsPromise(t *testing.T) { bifrostXKeeps(t, deep.Cases(5000)) }
+func TestDeepBifrostXKeepsItsPromise(t *testing.T) { checkBifrostXPromise(t, deep.Cases(5000)) }

@@ -8,4 +8,4 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
-func TestDeepCBFCKeepsItsPromise(t *testing.T) { cbfcKeeps(t, deep.Cases(5000)) }
+func TestDeepCBFCKeepsItsPromise(t *testing.T) { checkCBFCPromise(t, deep.Cases(5000)) }

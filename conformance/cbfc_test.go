@@ -13,7 +13,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// credits draws a form, a field, a buffer and a period for a case.
+// credits draws a CBFC scheme for a case: form, field, buffer and period.
 func (h *haul) credits() flowctl.Scheme {
 	e := must(flowctl.Schemes.Get("cbfc"))
 	p := e.Params().(*flowctl.CBFCParams)
@@ -26,16 +26,16 @@ func (h *haul) credits() flowctl.Scheme {
 	return must(e.New(p))
 }
 
-// creditWatch is one direction of a link: what is on the wire and what is stored never
-// exceed the buffer, and all of it is given back in the end.
+// creditWatch checks one direction of a link: bytes on the wire plus stored bytes never exceed the
+// buffer, and all credit is returned in the end.
 type creditWatch struct {
-	lane             units.Bytes
-	sent, came, held [mmu.Classes]int64 // blocks
-	gate             flowctl.Gate
-	starved          int // how often the gate said no
-	updates          int
-	skip             int // every so many updates one is lost; 0: none
-	bad              string
+	lane                  units.Bytes
+	sent, arrived, stored [mmu.Classes]int64 // blocks
+	gate                  flowctl.Gate
+	starved               int // number of refusals by the gate
+	updates               int
+	skip                  int // lose one of this many updates; 0: none
+	bad                   string
 }
 
 // creditEnd is a scheme at one end of a link.
@@ -57,8 +57,8 @@ func (e *creditEnd) Gate(p flowctl.Port) flowctl.Gate {
 func creditBlocks(b units.Bytes) int64 { return int64(b+63) / 64 }
 
 func (w *creditWatch) check(now units.Time, class uint8) {
-	if all := w.sent[class] - w.came[class] + w.held[class]; units.Bytes(all)*64 > w.lane && w.bad == "" {
-		w.bad = fmt.Sprintf("credits: at %s class %d has %d blocks on the wire and %d stored, in a buffer of %d B", now, class, w.sent[class]-w.came[class], w.held[class], w.lane)
+	if all := w.sent[class] - w.arrived[class] + w.stored[class]; units.Bytes(all)*64 > w.lane && w.bad == "" {
+		w.bad = fmt.Sprintf("credits: at %s class %d has %d blocks on the wire and %d stored, in a buffer of %d B", now, class, w.sent[class]-w.arrived[class], w.stored[class], w.lane)
 	}
 }
 
@@ -69,14 +69,14 @@ type countedReceiver struct {
 
 func (r *countedReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
 	r.Receiver.Charged(now, a, s)
-	r.w.came[a.Class] += creditBlocks(a.Bytes)
-	r.w.held[a.Class] += creditBlocks(a.Bytes)
+	r.w.arrived[a.Class] += creditBlocks(a.Bytes)
+	r.w.stored[a.Class] += creditBlocks(a.Bytes)
 	r.w.check(now, a.Class)
 }
 
 func (r *countedReceiver) Released(now units.Time, a *mmu.Arrival) {
 	r.Receiver.Released(now, a)
-	r.w.held[a.Class] -= creditBlocks(a.Bytes)
+	r.w.stored[a.Class] -= creditBlocks(a.Bytes)
 }
 
 type countedGate struct {
@@ -105,8 +105,8 @@ func (g *countedGate) Sent(now units.Time, class uint8, b units.Bytes) {
 	g.w.check(now, class)
 }
 
-// playCredits runs a case with credits on the long link, and returns what is wrong.
-func (h *haul) playCredits(near, far flowctl.Scheme, skip int) (forth *creditWatch, said string) {
+// runCredits runs a case with credits on the long link and returns its problems.
+func (h *haul) runCredits(near, far flowctl.Scheme, skip int) (forth *creditWatch, problem string) {
 	forth = &creditWatch{skip: skip}
 	back := &creditWatch{skip: skip}
 	ends := map[int]flowctl.Scheme{4: &creditEnd{near, forth, back}, 5: &creditEnd{far, back, forth}}
@@ -118,67 +118,67 @@ func (h *haul) playCredits(near, far flowctl.Scheme, skip int) (forth *creditWat
 		}
 		return pfc
 	}
-	said = wrong(h.n.Run()) + forth.bad + back.bad
+	problem = problems(h.n.Run()) + forth.bad + back.bad
 	values := make([]float64, 1)
-	for c := uint8(1); said == "" && c <= uint8(max(1, h.mixed)); c++ {
+	for c := uint8(1); problem == "" && c <= uint8(max(1, h.mixed)); c++ {
 		forth.gate.(probe.Gauged).Measure(0, 0, c, values)
-		if all := min(float64(forth.lane/64), []float64{1 << 62, 2048}[flagOf(h.twelve(near))]); values[0] != all {
-			said = fmt.Sprintf("credits: in the end class %d has %.0f of %.0f", c, values[0], all)
+		if all := min(float64(forth.lane/64), []float64{1 << 62, 2048}[boolToInt(h.twelveBit(near))]); values[0] != all {
+			problem = fmt.Sprintf("credits: at the end class %d has %.0f of %.0f credits", c, values[0], all)
 		}
 	}
-	return forth, said
+	return forth, problem
 }
 
-func (h *haul) twelve(s flowctl.Scheme) bool {
+func (h *haul) twelveBit(s flowctl.Scheme) bool {
 	return strings.HasSuffix(string(s.Properties().Dialect), "InfiniBand")
 }
 
-func flagOf(on bool) int {
+func boolToInt(on bool) int {
 	if on {
 		return 1
 	}
 	return 0
 }
 
-// Credits are conserved, nothing is lost and everything arrives, however the drain stops
-// and goes on, and also if every fifth update is lost.
-func TestCBFCKeepsItsPromise(t *testing.T) { cbfcKeeps(t, deep.All(40)) }
+// Credits are conserved, nothing is dropped and all flows finish, however the drain stops and
+// resumes, even if every fifth update is lost.
+func TestCBFCKeepsItsPromise(t *testing.T) { checkCBFCPromise(t, deep.All(40)) }
 
-func cbfcKeeps(t *testing.T, which []int) {
+func checkCBFCPromise(t *testing.T, which []int) {
 	t.Helper()
-	starved, twelve := 0, 0
+	starved, twelveBit := 0, 0
 	for _, i := range which {
 		h := newHaul(i).classes([]int{1, 3, 7}[i%3])
 		h.n.Until = units.Second // few credits on a long cable are slow
 		s := h.credits()
-		watch, said := h.playCredits(s, s, []int{0, 5}[i%2])
-		if said != "" {
-			t.Errorf("case %d: %s (%s, %s, %s)", i, said, h.rate, h.delay, s.Properties().Dialect)
+		watch, problem := h.runCredits(s, s, []int{0, 5}[i%2])
+		if problem != "" {
+			t.Errorf("case %d: %s (%s, %s, %s)", i, problem, h.rate, h.delay, s.Properties().Dialect)
 		}
 		if watch.starved > 0 {
 			starved++
 		}
-		twelve += flagOf(h.twelve(s))
+		twelveBit += boolToInt(h.twelveBit(s))
 	}
-	t.Logf("of %d cases %d run out of credits, %d have 12 bits", len(which), starved, twelve)
-	if starved < len(which)/2 || twelve < len(which)/10 {
-		t.Error("the cases are too tame")
+	t.Logf("of %d cases %d run out of credits, %d have 12-bit fields", len(which), starved, twelveBit)
+	if starved < len(which)/2 || twelveBit < len(which)/10 {
+		t.Error("the cases do not cover enough")
 	}
 }
 
-// Ways to run credits that the property must find wanting.
+// The property must detect these mistakes in credits.
 func TestCBFCMutantsAreCaught(t *testing.T) {
 	for _, m := range []struct {
-		name, about string
-		near, far   func(flowctl.Scheme) flowctl.Scheme
+		name, want string
+		near, far  func(flowctl.Scheme) flowctl.Scheme
 	}{
-		{"a sender that counts half of each frame", "credits:", func(s flowctl.Scheme) flowctl.Scheme {
+		{"sender counts half of each frame", "credits:", func(s flowctl.Scheme) flowctl.Scheme {
 			return &gateMutant{s, func(g flowctl.Gate) flowctl.Gate { return lenient{g} }}
 		}, nil},
-		{"a receiver that forgets what it holds", "credits:", nil, func(s flowctl.Scheme) flowctl.Scheme {
+		{"receiver grants too much", "credits:", nil, func(s flowctl.Scheme) flowctl.Scheme {
 			return &slotMutant{s, func(s flowctl.Scheme, p flowctl.Port) flowctl.Receiver { return &generous{s.Receiver(p)} }}
 		}},
-		{"a receiver that gives nothing back", "did not finish", nil, func(s flowctl.Scheme) flowctl.Scheme {
+		{"receiver never returns credit", "did not finish", nil, func(s flowctl.Scheme) flowctl.Scheme {
 			return &slotMutant{s, func(s flowctl.Scheme, p flowctl.Port) flowctl.Receiver { return deaf{s.Receiver(p)} }}
 		}},
 	} {
@@ -193,8 +193,8 @@ func TestCBFCMutantsAreCaught(t *testing.T) {
 				} else {
 					far = m.far(s)
 				}
-				if _, said := h.playCredits(near, far, 0); strings.Contains(said, m.about) {
-					t.Logf("caught by case %d: %.200s", i, said)
+				if _, problem := h.runCredits(near, far, 0); strings.Contains(problem, m.want) {
+					t.Logf("caught by case %d: %.200s", i, problem)
 					return
 				}
 			}
@@ -203,7 +203,7 @@ func TestCBFCMutantsAreCaught(t *testing.T) {
 	}
 }
 
-// generous tells some blocks too many.
+// generous grants 50 blocks too many.
 type generous struct{ flowctl.Receiver }
 
 func (g *generous) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {

@@ -13,12 +13,12 @@ import (
 	"github.com/xoff-net/xoff/scheme/mark"
 )
 
-// CongestionControl checks a congestion control: rate in (0, line], a window
-// that lets something through, Start sets everything anew, two instances agree,
-// CNPs and losses speed nothing up, a window that stays between events, the timer
-// contract, no allocations, and a rate that falls under persistent congestion
-// where promised. One that reads telemetry gets records of three hops, in the
-// format that it asks for.
+// CongestionControl checks a congestion control algorithm. The rate must be above 0 and at most the
+// line rate, and the window above 0. Start must reset all state, and two instances must behave
+// identically. CNPs and losses must not increase the rate or the window, and the window must not
+// change between events. Timers must be in the future, and calls must not allocate. With the promise
+// registry.Reactive, the rate or window must fall under persistent congestion. An algorithm that
+// reads telemetry gets records of three hops.
 func CongestionControl(t testing.TB, e registry.Entry[cc.New]) {
 	t.Helper()
 	factory, err := e.New(paramsOf(e))
@@ -26,21 +26,21 @@ func CongestionControl(t testing.TB, e registry.Entry[cc.New]) {
 		t.Errorf("%s: %v", e.Name, err)
 		return
 	}
-	d := &ccDrive{t: t, name: e.Name}
-	fresh := d.play(factory(), 1, true)
+	d := &ccDriver{t: t, name: e.Name}
+	fresh := d.drive(factory(), 1, true)
 	if len(fresh) == 0 {
 		return
 	}
-	if !equal(fresh, d.play(factory(), 1, true)) {
+	if !equal(fresh, d.drive(factory(), 1, true)) {
 		t.Errorf("%s: two instances with the same calls differ", e.Name)
 	}
 	used := factory()
-	d.play(used, 2, true)
-	if !equal(fresh, d.play(used, 1, true)) {
-		t.Errorf("%s: Start does not set everything anew: a used object differs from a fresh one", e.Name)
+	d.drive(used, 2, true)
+	if !equal(fresh, d.drive(used, 1, true)) {
+		t.Errorf("%s: Start does not reset all state: a used instance differs from a new one", e.Name)
 	}
 	if e.Promises&registry.Reactive != 0 {
-		d.falls(factory())
+		d.checkReactive(factory())
 	}
 	ccAllocs(t, e, factory())
 	network := func(packets int) *Network {
@@ -51,23 +51,24 @@ func CongestionControl(t testing.TB, e registry.Entry[cc.New]) {
 		return n
 	}
 	name := e.Name + "/network"
-	judge(t, name, same(t, name, network(40)), wants{lossless: true, inOrder: true, finish: true})
+	judge(t, name, runTwice(t, name, network(40)), requirements{lossless: true, inOrder: true, finish: true})
 	noAllocs(t, e.Name+"/allocations", network)
-	gauges(t, cc.Algorithms, e, func(c *scenario.Config, x scenario.Choice) { c.Hosts.CC = x })
+	checkGauges(t, cc.Algorithms, e, func(c *scenario.Config, x scenario.Choice) { c.Hosts.CC = x })
 }
 
+// ccAllocs checks that the calls for a packet do not allocate.
 func ccAllocs(t testing.TB, e registry.Entry[cc.New], c cc.Control) {
 	t.Helper()
 	c.Start(0, ccFlow())
 	now := units.Time(0)
-	road := newRoad(c)
+	path := newPath(c)
 	ack := cc.Ack{Bytes: bigPayload, RTT: 10 * units.Microsecond, CE: true}
 	if n := testing.AllocsPerRun(200, func() {
 		now += units.Microsecond
 		ack.Seq++
 		ack.Next = ack.Seq + 10
 		ack.Flight = 10 * bigPayload
-		ack.Telemetry = road.records(now, units.Bytes(ack.Seq)*100)
+		ack.Telemetry = path.records(now, units.Bytes(ack.Seq)*100)
 		c.OnSend(now, 1048)
 		c.OnAck(now, &ack)
 		c.OnCNP(now)
@@ -75,7 +76,7 @@ func ccAllocs(t testing.TB, e registry.Entry[cc.New], c cc.Control) {
 		c.Rate(now)
 		c.Window(now)
 	}); n != 0 {
-		t.Errorf("%s: %v allocations per packet", e.Name, n)
+		t.Errorf("%s: %v allocations per packet (expected none)", e.Name, n)
 	}
 }
 
@@ -83,24 +84,24 @@ func ccFlow() *cc.Flow {
 	return &cc.Flow{Line: 100 * units.Gbps, MTU: bigPayload + header, MSS: bigPayload, BaseRTT: 10 * units.Microsecond}
 }
 
-// road is a path of three hops at the line rate whose middle one is always busy.
-type road struct {
+// path is a path of three hops at line rate whose middle hop is always busy.
+type path struct {
 	spec  telemetry.Spec
 	wants bool
 	ext   packet.Ext
 }
 
-func newRoad(c cc.Control) *road {
-	r := &road{ext: make(packet.Ext, 0, telemetry.MaxWords)}
+func newPath(c cc.Control) *path {
+	r := &path{ext: make(packet.Ext, 0, telemetry.MaxWords)}
 	if t, ok := c.(cc.Telemetry); ok {
 		r.spec, r.wants = t.NeedsTelemetry(), true
 	}
 	return r
 }
 
-// records returns what the hops wrote into a packet that was acknowledged now:
-// the middle one has a queue of that length, the others none.
-func (r *road) records(now units.Time, queue units.Bytes) packet.Ext {
+// records returns the telemetry of a packet that is acknowledged now. The middle hop has a queue of
+// the given length, the others none.
+func (r *path) records(now units.Time, queue units.Bytes) packet.Ext {
 	if !r.wants {
 		return nil
 	}
@@ -119,12 +120,13 @@ func (r *road) records(now units.Time, queue units.Bytes) packet.Ext {
 	return r.ext
 }
 
-type ccDrive struct {
+// ccDriver calls an algorithm and reports its violations to t.
+type ccDriver struct {
 	t    testing.TB
 	name string
 }
 
-// sample is what an algorithm answers at one moment.
+// sample is the state of an algorithm at one moment.
 type sample struct {
 	rate   units.Rate
 	window units.Bytes
@@ -143,16 +145,16 @@ func equal(a, b []sample) bool {
 	return true
 }
 
-// play sends a random run of events and returns the answers. It is empty after
-// a wrong one.
-func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
+// drive calls an algorithm with random events and returns a sample after each. It returns nil after
+// a violation.
+func (d *ccDriver) drive(c cc.Control, seed uint64, losses bool) []sample {
 	d.t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
 	f := ccFlow()
 	now := units.Time(seed) * units.Microsecond
 	c.Start(now, f)
 	timed, _ := c.(cc.Timed)
-	road := newRoad(c)
+	path := newPath(c)
 	var out []sample
 	ack := cc.Ack{}
 	known := c.Window(now)
@@ -162,20 +164,20 @@ func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
 			for timed.NextTimer() <= next {
 				at := timed.NextTimer()
 				if at <= now && len(out) > 0 {
-					d.t.Errorf("%s: timer contract: at %s the next timer is %s", d.name, now, at)
+					d.t.Errorf("%s: timer contract: at %s the next timer is %s (expected later)", d.name, now, at)
 					return nil
 				}
 				now = max(now, at)
 				timed.OnTimer(now)
 				if timed.NextTimer() <= now {
-					d.t.Errorf("%s: timer contract: OnTimer at %s asks for %s", d.name, now, timed.NextTimer())
+					d.t.Errorf("%s: timer contract: after OnTimer at %s the next timer is %s (expected later)", d.name, now, timed.NextTimer())
 					return nil
 				}
 				known = c.Window(now)
 			}
 		}
 		now = next
-		rate, window, worse := c.Rate(now), c.Window(now), false
+		rate, window, congested := c.Rate(now), c.Window(now), false
 		switch k := r.IntN(20); {
 		case k < 8:
 			ack.Next++
@@ -184,18 +186,18 @@ func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
 		case k < 16:
 			ack.Seq, ack.Bytes, ack.RTT = min(ack.Seq+1, ack.Next), bigPayload, f.BaseRTT+units.Time(r.IntN(5_000_000))
 			ack.CE = r.IntN(3) == 0
-			ack.Telemetry = road.records(now, units.Bytes(r.IntN(100_000)))
+			ack.Telemetry = path.records(now, units.Bytes(r.IntN(100_000)))
 			ack.Flight = units.Bytes(ack.Next-ack.Seq) * bigPayload
 			c.OnAck(now, &ack)
 		case k < 19:
 			c.OnCNP(now)
-			worse = true
+			congested = true
 		case losses:
 			c.OnLoss(now, r.IntN(2) == 0)
-			worse = true
+			congested = true
 		}
 		if window != known {
-			d.t.Errorf("%s: window contract: %d B after the last event, %d B at %s", d.name, known, window, now)
+			d.t.Errorf("%s: window contract: the window was %d B after the last event and is %d B at %s (expected no change)", d.name, known, window, now)
 			return nil
 		}
 		s := sample{rate: c.Rate(now), window: c.Window(now), timer: units.Never}
@@ -203,15 +205,15 @@ func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
 			s.timer = timed.NextTimer()
 		}
 		if s.rate <= 0 || s.rate > f.Line {
-			d.t.Errorf("%s: rate %s at %s, line rate %s", d.name, s.rate, now, f.Line)
+			d.t.Errorf("%s: rate %s at %s (expected above 0, at most line rate %s)", d.name, s.rate, now, f.Line)
 			return nil
 		}
 		if s.window <= 0 {
-			d.t.Errorf("%s: window %d B at %s", d.name, s.window, now)
+			d.t.Errorf("%s: window %d B at %s (expected above 0)", d.name, s.window, now)
 			return nil
 		}
-		if worse && (s.rate > rate || s.window > window) {
-			d.t.Errorf("%s: speeds up at a CNP or loss: rate %s to %s, window %d B to %d B", d.name, rate, s.rate, window, s.window)
+		if congested && (s.rate > rate || s.window > window) {
+			d.t.Errorf("%s: speeds up after a CNP or loss: rate %s to %s, window %d B to %d B (expected no increase)", d.name, rate, s.rate, window, s.window)
 			return nil
 		}
 		known = s.window
@@ -220,18 +222,17 @@ func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
 	return out
 }
 
-// falls keeps the congestion on for 5 ms: every ACK echoes a mark, every 10 us
-// there is a CNP, and a queue grows at the bottleneck and with it the round-trip
-// time. What may be sent in a round trip, by rate or by window, must fall below
-// half of what it was.
-func (d *ccDrive) falls(c cc.Control) {
+// checkReactive simulates 5 ms of congestion: every ACK echoes a mark, there is a CNP every 10 us,
+// and a growing queue at the bottleneck increases the round-trip time. The bytes allowed per round
+// trip, by rate and window, must fall to half or less.
+func (d *ccDriver) checkReactive(c cc.Control) {
 	d.t.Helper()
 	f := ccFlow()
 	c.Start(0, f)
 	timed, _ := c.(cc.Timed)
-	speed := func(now units.Time) units.Bytes { return min(c.Rate(now).In(f.BaseRTT), c.Window(now)) }
-	before := speed(0)
-	road := newRoad(c)
+	allowed := func(now units.Time) units.Bytes { return min(c.Rate(now).In(f.BaseRTT), c.Window(now)) }
+	before := allowed(0)
+	path := newPath(c)
 	ack := cc.Ack{Bytes: bigPayload, CE: true}
 	for now := units.Microsecond; now <= 5*units.Millisecond; now += units.Microsecond {
 		for timed != nil && timed.NextTimer() <= now {
@@ -242,14 +243,14 @@ func (d *ccDrive) falls(c cc.Control) {
 		ack.Next = ack.Seq + 20
 		ack.Flight = 20 * bigPayload
 		ack.RTT = f.BaseRTT + f.Line.TxTime(queue)
-		ack.Telemetry = road.records(now, queue)
+		ack.Telemetry = path.records(now, queue)
 		c.OnSend(now, f.MTU)
 		c.OnAck(now, &ack)
 		if now%(10*units.Microsecond) == 0 {
 			c.OnCNP(now)
 		}
 	}
-	if after := speed(5 * units.Millisecond); after > before/2 {
-		d.t.Errorf("%s: reactive: 5 ms of congestion take it from %d B to %d B per round trip", d.name, before, after)
+	if after := allowed(5 * units.Millisecond); after > before/2 {
+		d.t.Errorf("%s: reactive: after 5 ms of congestion %d B per round trip are allowed, %d B before (expected at most half)", d.name, after, before)
 	}
 }

@@ -1,11 +1,10 @@
-// Package conformance checks that a scheme keeps what its plug point demands and
-// what its registry entry promises. There is one suite per plug point; each runs
-// on any entry, also on one that a researcher keeps in a module of their own:
+// Package conformance checks, in the tests of a scheme's author, that the scheme obeys the
+// contract of its plug point and keeps the promises of its registry entry. There is one suite
+// per plug point; each accepts any entry, including one from another module:
 //
 //	func TestMine(t *testing.T) { conformance.FlowControl(t, myEntry) }
 //
-// The suites report through Errorf and go on, so that one run shows everything
-// that is wrong.
+// The suites report through Errorf and continue, so that one test shows all problems.
 package conformance
 
 import (
@@ -25,15 +24,15 @@ func paramsOf[N any](e registry.Entry[N]) any {
 	return e.Params()
 }
 
-// wants is what a run must fulfil.
-type wants struct {
-	lossless bool // no lossless frame dropped, nothing sent again
+// requirements are the properties that a run must have.
+type requirements struct {
+	lossless bool // no lossless frame is dropped
 	inOrder  bool
-	finish   bool // all flows end and nothing stays blocked
+	finish   bool // all flows finish and nothing stays blocked
 }
 
 // judge checks a finished run.
-func judge(t testing.TB, name string, r *Result, w wants) {
+func judge(t testing.TB, name string, r *Result, w requirements) {
 	t.Helper()
 	if r.Err != nil {
 		t.Errorf("%s: %v", name, r.Err)
@@ -50,7 +49,7 @@ func judge(t testing.TB, name string, r *Result, w wants) {
 	if w.inOrder && r.dropped() == 0 {
 		for i := range r.Flows.Recv {
 			if e := r.Flows.Recv[i].Early; e != 0 {
-				t.Errorf("%s: in-order: flow %d had %d packets ahead of a gap", name, i, e)
+				t.Errorf("%s: in-order: flow %d received %d packets after a gap", name, i, e)
 				break
 			}
 		}
@@ -63,53 +62,51 @@ func judge(t testing.TB, name string, r *Result, w wants) {
 		return
 	}
 	for node, rec := range r.Nodes {
-		for port := range rec.Held {
-			if rec.Held[port]|rec.Holding[port] != 0 {
-				t.Errorf("%s: after all flows are done, port %d of node %d still holds classes %08b and asks for %08b", name, port, node,
-					rec.Held[port], rec.Holding[port])
+		for port := range rec.BlockedNow {
+			if rec.BlockedNow[port]|rec.PausedNow[port] != 0 {
+				t.Errorf("%s: after all flows are done, port %d of node %d still blocks classes %08b and requests pauses of %08b", name, port, node,
+					rec.BlockedNow[port], rec.PausedNow[port])
 			}
 		}
 	}
 	for i, v := range r.Views {
 		if v.Stored() != 0 {
-			t.Errorf("%s: after all flows are done, switch %d stores %d B", name, i, v.Stored())
+			t.Errorf("%s: after all flows are done, switch %d still stores %d B", name, i, v.Stored())
 		}
 	}
 }
 
-// same runs a network twice, the second time in shorter windows, and reports when
+// runTwice runs a network twice, the second time with shorter windows, and reports an error if
 // the runs differ. It returns the first.
-func same(t testing.TB, name string, n *Network) *Result {
+func runTwice(t testing.TB, name string, n *Network) *Result {
 	t.Helper()
 	a := n.Run()
 	n.Options.WindowDivisor = 3
 	b := n.Run()
 	if a.Err == nil && a.Digest() != b.Digest() {
-		t.Errorf("%s: two runs of the same seed differ", name)
+		t.Errorf("%s: two runs with the same seed differ", name)
 	}
 	return a
 }
 
-// shortcuts runs a network with and without the fast path (flowctl.Shortcuts,
-// buffer.Proportional), for which the scheme must not be wrapped: what schemes say about
-// it must be true.
-func shortcuts(t testing.TB, name string, n *Network) {
+// checkShortcuts compares runs with and without the fast path (flowctl.Shortcuts,
+// buffer.Proportional). The scheme must not be wrapped.
+func checkShortcuts(t testing.TB, name string, n *Network) {
 	t.Helper()
-	n.Private = 0 // a private segment comes first and leaves no frame to the fast path
+	n.Private = 0 // private segments are filled first and would leave no frames to the fast path
 	fast := n.Run()
-	n.Always = true
+	n.NoShortcuts = true
 	slow := n.Run()
 	if fast.Err != nil || slow.Err != nil {
 		t.Errorf("%s: %v, %v", name, fast.Err, slow.Err)
 		return
 	}
 	if fast.Digest() != slow.Digest() {
-		t.Errorf("%s: shortcuts: results are others when policy and receivers are asked about every frame", name)
+		t.Errorf("%s: shortcuts: results differ when policy and receivers are asked about every frame", name)
 	}
 }
 
-// noAllocs compares a run with one of more packets: what grows with them is
-// allocated per packet.
+// noAllocs compares the allocations of a short and a longer run to find allocations per packet.
 func noAllocs(t testing.TB, name string, network func(packets int) *Network) {
 	t.Helper()
 	const few, many = 100, 500
@@ -124,33 +121,33 @@ func noAllocs(t testing.TB, name string, network func(packets int) *Network) {
 	}
 }
 
-// Buffers grow by doubling while a run gets longer: some allocations are fair.
+// Buffers grow by doubling, so a longer run may allocate a little more.
 const (
-	allowedPer    = 100 // hops
+	allowedPer    = 100 // packet-hops per allocation
 	allowedGrowth = 60
 )
 
-// wakeRule checks one timer: strictly after now, or Never. Arming it again for a
-// wake that is due now and has not come yet is no mistake.
+// wakeRule checks one timer: a wake must be later than now, or Never. Requesting again a wake
+// that is due now and has not fired yet is allowed.
 type wakeRule struct {
 	armed units.Time
 	bad   *faults
 	who   string
 }
 
-// check returns the time at which to wake: a wake in the past is told and not
-// passed on, the node would never come to an end.
+// check returns the time for which to arm the timer. A wake in the past is reported and replaced
+// by Never, because the node would never get past it.
 func (w *wakeRule) check(now, at units.Time) units.Time {
 	if at <= now && at != w.armed {
-		w.bad.add("wake contract: at %s the %s asks for a wake at %s", now, w.who, at)
+		w.bad.add("wake contract: at %s the %s requests a wake at %s (expected later)", now, w.who, at)
 		at = units.Never
 	}
 	w.armed = at
 	return at
 }
 
-// timerRules checks the timers of a component; the last wake of a call counts for
-// each. Arm passes on what is allowed.
+// timerRules checks the timers of a component. The last request of a call counts for each timer;
+// arm receives the valid ones.
 type timerRules struct {
 	arm    func(timer int, at units.Time)
 	bad    *faults
@@ -160,11 +157,11 @@ type timerRules struct {
 
 type timerRule struct {
 	wakeRule
-	asked bool
-	at    units.Time
+	requested bool
+	at        units.Time
 }
 
-// rule returns what is known about a timer.
+// rule returns the rule of a timer.
 func (r *timerRules) rule(timer int) *timerRule {
 	for len(r.timers) <= timer {
 		r.timers = append(r.timers, timerRule{wakeRule: wakeRule{armed: units.Never, bad: r.bad, who: r.who}})
@@ -172,25 +169,25 @@ func (r *timerRules) rule(timer int) *timerRule {
 	return &r.timers[timer]
 }
 
-func (r *timerRules) ask(timer int, at units.Time) {
+func (r *timerRules) request(timer int, at units.Time) {
 	t := r.rule(timer)
-	t.asked, t.at = true, at
+	t.requested, t.at = true, at
 }
 
-// fired follows a wake.
+// fired is called when a timer fires.
 func (r *timerRules) fired(timer int) { r.rule(timer).armed = units.Never }
 
 // done ends a call into the component.
 func (r *timerRules) done(now units.Time) {
 	for i := range r.timers {
-		if t := &r.timers[i]; t.asked {
-			t.asked = false
+		if t := &r.timers[i]; t.requested {
+			t.requested = false
 			r.arm(i, t.check(now, t.at))
 		}
 	}
 }
 
-// faults collects what decorators see inside a run; the same fault is told once.
+// faults collects problems that wrappers see inside a run; each kind is reported once.
 type faults struct {
 	list []string
 	seen map[string]bool

@@ -11,8 +11,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
-// Deadlock checks a deadlock handler: where no loop can close it does no harm,
-// and on rings that deadlock it keeps what it promises.
+// Deadlock checks a deadlock handler. Without a possible loop it must have no effect; on rings that
+// deadlock it must keep its promises.
 func Deadlock(t testing.TB, e registry.Entry[deadlock.New]) {
 	t.Helper()
 	lossless, inOrder := e.Promises&registry.Lossless != 0, e.Promises&registry.InOrder != 0
@@ -24,16 +24,16 @@ func Deadlock(t testing.TB, e registry.Entry[deadlock.New]) {
 		watch := &handlerWatch{}
 		n.PFC.Ordered = ordered
 		n.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) { return watch.wrap(e, s) }
-		r := same(t, name, n)
-		judge(t, name, r, wants{lossless: lossless, inOrder: inOrder, finish: finish})
+		r := runTwice(t, name, n)
+		judge(t, name, r, requirements{lossless: lossless, inOrder: inOrder, finish: finish})
 		watch.report(t, name)
 		if n.Tables == nil && lossless && r.Totals.Forced+r.Totals.Drops[probe.Handler] != 0 {
-			t.Errorf("%s: %d frames forced and %d given up where no loop is", name, r.Totals.Forced, r.Totals.Drops[probe.Handler])
+			t.Errorf("%s: %d frames forced and %d dropped without a loop", name, r.Totals.Forced, r.Totals.Drops[probe.Handler])
 		}
 	}
 	for _, c := range flowCases() {
 		n := c.network()
-		n.PFC.Indefinite = true // a pause that lasts is no deadlock
+		n.PFC.Indefinite = true // a long pause is not a deadlock
 		try("no loop, "+c.name, n, true)
 	}
 	for _, c := range []struct {
@@ -41,7 +41,7 @@ func Deadlock(t testing.TB, e registry.Entry[deadlock.New]) {
 		n, hops int
 	}{{"ring of 3", 3, 2}, {"ring of 4, two hops", 4, 2}, {"ring of 4, three hops", 4, 3}} {
 		n := Ring(c.n, c.hops, 500*units.KB)
-		// As often as a loop of so small queues can close, with time for the handler.
+		// Time for every loop that such small queues can form, and for the handler.
 		n.Until = 50*units.Millisecond + 100*wait
 		try(c.name, n, resolves)
 	}
@@ -51,12 +51,12 @@ func Deadlock(t testing.TB, e registry.Entry[deadlock.New]) {
 		n.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) { return e.New(paramsOf(e), s) }
 		return n
 	})
-	gauges(t, deadlock.Handlers, e, func(c *scenario.Config, x scenario.Choice) {
+	checkGauges(t, deadlock.Handlers, e, func(c *scenario.Config, x scenario.Choice) {
 		c.Switch.Deadlock, c.Switch.PFC.Coalesce = x, false
 	})
 }
 
-// needs returns how long a handler lets a loop stand, and whether pauses must be in order.
+// needs returns how long a handler tolerates a loop, and whether it needs pauses in order.
 func needs(e registry.Entry[deadlock.New]) (wait units.Time, ordered bool) {
 	n := NewNetwork(dumbbell())
 	n.Flows, n.Until = burst(1, 0), units.Microsecond
@@ -94,7 +94,7 @@ type pairsHandler struct{ *watchedHandler }
 
 func (pairsHandler) NeedsPairs() {}
 
-// watchedSwitch notes what a handler asks for; the last wake of a call counts.
+// watchedSwitch records the requests of a handler; the last wake of a call counts.
 type watchedSwitch struct {
 	deadlock.Switch
 	w      *handlerWatch
@@ -102,7 +102,7 @@ type watchedSwitch struct {
 	hooked bool
 }
 
-func (s *watchedSwitch) WakeAt(timer int, at units.Time) { s.wakes.ask(timer, at) }
+func (s *watchedSwitch) WakeAt(timer int, at units.Time) { s.wakes.request(timer, at) }
 
 func (s *watchedSwitch) ArmIngress(port int, mask packet.ClassMask) {
 	if s.arms(mask) {
@@ -153,7 +153,7 @@ func (h *watchedHandler) OnPFC(now units.Time, port int, f *packet.Packet, ext p
 	was := *f
 	ext = h.h.OnPFC(now, port, f, ext)
 	if *f != was {
-		h.s.w.add("OnPFC changes the frame: %+v, it was %+v", *f, was)
+		h.s.w.add("OnPFC changes the frame to %+v (expected %+v)", *f, was)
 	}
 	h.s.done(now)
 	return ext
@@ -177,7 +177,7 @@ func (h *watchedHandler) Arriving(now units.Time, p *packet.Packet, out *int) de
 		h.s.w.add("Arriving changes more than flags: %+v", *p)
 	}
 	if v == deadlock.HoldOff {
-		h.s.w.add("HoldOff is no verdict on an arrival")
+		h.s.w.add("HoldOff is not a verdict for arrivals")
 	}
 	h.s.done(now)
 	return v

@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
-// badHandler does one wrong thing when an egress is paused.
+// badHandler makes one mistake when an egress is paused.
 type badHandler struct {
 	s   deadlock.Switch
 	how string
@@ -46,7 +46,7 @@ func (h *badHandler) Control(units.Time, int, *packet.Packet, packet.Ext) {}
 func (h *badHandler) Wake(units.Time, int)                                {}
 
 func TestDeadlockRejects(t *testing.T) {
-	for _, c := range []struct{ how, about string }{
+	for _, c := range []struct{ how, want string }{
 		{"drops", "lossless"}, {"ignores pauses", "forced"}, {"shuts", "did not finish"}, {"arms without hooks", "without hooks"},
 		{"wakes now", "wake contract"}, {"rewrites", "changes the frame"}, {"does nothing", "did not finish"},
 	} {
@@ -55,7 +55,7 @@ func TestDeadlockRejects(t *testing.T) {
 				Name: "mutant", Promises: registry.Lossless | registry.InOrder | registry.Resolves,
 				New: func(_ any, s deadlock.Switch) (deadlock.Handler, error) { return &badHandler{s, c.how}, nil },
 			}
-			mustReject(t, c.about, func(tb testing.TB) { conformance.Deadlock(tb, e) })
+			mustReject(t, c.want, func(tb testing.TB) { conformance.Deadlock(tb, e) })
 		})
 	}
 }

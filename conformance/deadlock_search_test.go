@@ -12,9 +12,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// A ring that every scheme brings to a standstill: what waits in it at the end is a
-// deadlock, with the same dates however it is looked for, and no frame moves after
-// it.
+// Every scheme brings this ring to a deadlock. It is found with the same times for all engine
+// options, and no frame moves afterwards.
 func TestDeadlockUnderEveryScheme(t *testing.T) {
 	pfc, err := flowctl.Schemes.Get("pfc")
 	if err != nil {
@@ -43,20 +42,19 @@ func TestDeadlockUnderEveryScheme(t *testing.T) {
 					first = r.Deadlocks
 				}
 				if !reflect.DeepEqual(first, r.Deadlocks) {
-					t.Errorf("%s, %+v, watch %v:\n%+v\nbut\n%+v", name, o, watch, r.Deadlocks, first)
+					t.Errorf("%s, %+v, watch %v:\n%+v\nwant\n%+v", name, o, watch, r.Deadlocks, first)
 				}
 			}
 		}
 	}
 }
 
-// Two flows of different classes share a port under DSH. The loop closes by pauses
-// of whole ports: the second class has no loop of its own, and is stuck all the
-// same.
+// Two flows of different classes share a port under DSH. The loop closes through pauses of whole
+// ports: the second class has no loop of its own, but is stuck too.
 func TestDeadlockByPortPause(t *testing.T) {
 	n := conformance.Ring(4, 3, 400*units.KB)
 	n.Until, n.Flow, n.Watch = 2*units.Millisecond, always(dshEntry), true
-	// N_q T is 7/8 of what is free: ports stop before queues do when classes differ.
+	// N_q T is 7/8 of the free bytes: with different classes, ports pause before queues do.
 	n.Policy = func(_ int, e buffer.Env) (buffer.Policy, error) {
 		dt, err := buffer.Policies.Get("dt")
 		if err != nil {
@@ -80,8 +78,8 @@ func TestDeadlockByPortPause(t *testing.T) {
 	}
 }
 
-// A handler that resolves a deadlock ends it: it is on record with both ends, and
-// none is left when all flows are done.
+// A handler that resolves a deadlock ends it: it is recorded with its end, and none is left when all
+// flows are done.
 func TestDeadlockIsResolved(t *testing.T) {
 	n := conformance.Ring(4, 3, 400*units.KB)
 	n.Watch = true
@@ -91,17 +89,17 @@ func TestDeadlockIsResolved(t *testing.T) {
 		t.Fatalf("%v, %d unfinished", r.Err, r.Unfinished())
 	}
 	if len(r.Deadlocks) == 0 {
-		t.Fatal("no deadlock was seen")
+		t.Fatal("no deadlock found")
 	}
 	for _, d := range r.Deadlocks {
 		// The handler waits 50 us before it acts.
 		if d.End == units.Never || d.End-d.Onset < 50*units.Microsecond {
-			t.Errorf("from %s to %s", d.Onset, d.End)
+			t.Errorf("deadlock from %s to %s (expected at least 50 us)", d.Onset, d.End)
 		}
 	}
 }
 
-// Every flow control that can hold its upstream says when it would let go.
+// Every flow control that can pause its upstream implements flowctl.Resuming.
 func TestEverySchemeResumes(t *testing.T) {
 	for _, e := range flowctl.Schemes.All() {
 		n := conformance.Ring(3, 1, 10*units.KB)
@@ -112,7 +110,7 @@ func TestEverySchemeResumes(t *testing.T) {
 	}
 }
 
-// resumes looks at the receivers of a scheme.
+// resumes checks the receivers of a scheme.
 type resumes struct {
 	flowctl.Scheme
 	t    *testing.T
@@ -122,7 +120,7 @@ type resumes struct {
 func (s resumes) Receiver(p flowctl.Port) flowctl.Receiver {
 	r := s.Scheme.Receiver(p)
 	if _, ok := r.(flowctl.Resuming); !ok {
-		s.t.Errorf("%s is not flowctl.Resuming: its queues would never be found in a deadlock (docs/deadlock.md)", s.name)
+		s.t.Errorf("%s does not implement flowctl.Resuming: its queues would never be found in a deadlock (docs/deadlock.md)", s.name)
 	}
 	return r
 }

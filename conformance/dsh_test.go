@@ -20,16 +20,15 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// adversary draws traffic that is hard on DSH: whole buffers filled at once, classes
-// that alternate, hosts that stop everything downstream, ports of different rates that
-// take the buffer from each other.
+// adversary draws traffic that is hard on DSH: whole buffers filled at once, alternating classes,
+// stuck hosts, and ports of different rates that compete for the buffer.
 type adversary struct {
 	*rand.Rand
 	n      *Network
 	params flowctl.DSHParams
 	faults bool // a host is stuck: a storm of pauses from downstream
 	lossy  bool
-	waves  [4]bool // patterns, see traffic
+	waves  [4]bool // patterns used; see traffic
 }
 
 func newAdversary(index int) *adversary {
@@ -42,7 +41,7 @@ func newAdversary(index int) *adversary {
 
 func pickOf[T any](d *adversary, list ...T) T { return list[d.IntN(len(list))] }
 
-// graph is a chain of one to three switches with hosts of mixed rates.
+// graph returns a chain of one to three switches with hosts of different rates.
 func (d *adversary) graph() *topo.Graph {
 	switches, hosts := 1+d.IntN(3), 4+d.IntN(5)
 	g := &topo.Graph{Hosts: hosts}
@@ -97,18 +96,18 @@ func (d *adversary) settings() {
 	d.params.Window = pickOf[units.Time](d, 10*units.Millisecond, 20*units.Microsecond)
 }
 
-// traffic is a few waves of patterns, a stuck host at times, and a late flow per class
-// that must find everything open again.
+// traffic adds a few waves of patterns, sometimes a stuck host, and a late flow per class that must
+// find everything open again.
 func (d *adversary) traffic() {
 	n, hosts := d.n, d.n.Graph.Hosts
 	add := func(start units.Time, src, dst int, class uint8, packets int) {
-		way := uint8(0)
+		transport := uint8(0)
 		size := units.Bytes(packets) * bigPayload
 		if d.IntN(5) == 0 {
-			way, size = 1, units.Bytes(packets)*smallPayload
+			transport, size = 1, units.Bytes(packets)*smallPayload
 		}
 		if src != dst {
-			n.Flows = append(n.Flows, dataplane.Flow{Start: start, Size: size, Src: uint16(src), Dst: uint16(dst), Class: class, Transport: way, Hash: d.Uint32()})
+			n.Flows = append(n.Flows, dataplane.Flow{Start: start, Size: size, Src: uint16(src), Dst: uint16(dst), Class: class, Transport: transport, Hash: d.Uint32()})
 		}
 	}
 	class := func() uint8 { return 1 + uint8(d.IntN(7)) }
@@ -132,7 +131,7 @@ func (d *adversary) traffic() {
 			for h := range hosts {
 				add(at, one, h, class(), packets)
 			}
-		default: // everybody to somebody: T falls everywhere
+		default: // all to random hosts: T falls everywhere
 			for h := range hosts {
 				add(at, h, d.IntN(hosts), class(), packets)
 				add(at, h, d.IntN(hosts), class(), packets)
@@ -142,7 +141,7 @@ func (d *adversary) traffic() {
 	for c := uint8(1); c < 8; c++ {
 		add(20*units.Millisecond, d.IntN(hosts), d.IntN(hosts), c, 2)
 	}
-	slices.SortStableFunc(n.Flows, func(a, b dataplane.Flow) int { return cmp.Compare(a.Start, b.Start) }) // hosts open them in order
+	slices.SortStableFunc(n.Flows, func(a, b dataplane.Flow) int { return cmp.Compare(a.Start, b.Start) }) // hosts start them in order
 	if d.IntN(4) == 0 {
 		d.faults = true
 		victim, from := d.IntN(hosts), units.Time(1+d.IntN(20))*units.Microsecond
@@ -156,26 +155,26 @@ func (d *adversary) traffic() {
 	}
 }
 
-// run runs the case with a scheme and returns what is wrong: a lossless frame lost, a
-// flow that does not end, a queue or port that stays OFF, books that are wrong.
+// run runs the case with a scheme and returns its problems: a dropped lossless frame, a flow that
+// does not finish, a queue or port that stays OFF, wrong counters.
 func (d *adversary) run(s flowctl.Scheme) (*Result, string) {
 	d.n.Flow = func(int, int) flowctl.Scheme { return s }
 	r := d.n.Run()
-	log := &verdict{TB: nil}
-	judge(log, "dsh", r, wants{lossless: true, inOrder: !d.lossy, finish: true})
-	return r, strings.Join(log.said, "\n")
+	log := &errorLog{TB: nil}
+	judge(log, "dsh", r, requirements{lossless: true, inOrder: !d.lossy, finish: true})
+	return r, strings.Join(log.errors, "\n")
 }
 
-// verdict collects what a suite says.
-type verdict struct {
+// errorLog is a testing.TB that collects errors.
+type errorLog struct {
 	testing.TB
-	said []string
+	errors []string
 }
 
-func (v *verdict) Helper() {}
+func (v *errorLog) Helper() {}
 
-func (v *verdict) Errorf(format string, args ...any) {
-	v.said = append(v.said, fmt.Sprintf(format, args...))
+func (v *errorLog) Errorf(format string, args ...any) {
+	v.errors = append(v.errors, fmt.Sprintf(format, args...))
 }
 
 func (d *adversary) mixedRates() bool {
@@ -183,8 +182,8 @@ func (d *adversary) mixedRates() bool {
 	return slices.ContainsFunc(links, func(l topo.Link) bool { return l.Rate != links[0].Rate })
 }
 
-// With an insurance of PHI* DSH loses no frame of a lossless class, whatever comes, and
-// nothing stays OFF. Damaged frames and failed links are not part of it.
+// With an insurance of PHI*, DSH drops no lossless frame, whatever the traffic, and nothing stays
+// OFF. Corrupted frames and failed links are not covered.
 func TestDSHLosesNothing(t *testing.T) { losesNothing(t, deep.All(300)) }
 
 func losesNothing(t *testing.T, which []int) {
@@ -193,9 +192,9 @@ func losesNothing(t *testing.T, which []int) {
 	cases := len(which)
 	for _, i := range which {
 		d := newAdversary(i)
-		r, wrong := d.run(must(must(flowctl.Schemes.Get("dsh")).New(&d.params)))
-		if wrong != "" {
-			t.Errorf("case %d: %s\n%+v", i, wrong, d.params)
+		r, problem := d.run(must(must(flowctl.Schemes.Get("dsh")).New(&d.params)))
+		if problem != "" {
+			t.Errorf("case %d: %s\n%+v", i, problem, d.params)
 		}
 		if r.Err != nil {
 			continue
@@ -223,27 +222,27 @@ func losesNothing(t *testing.T, which []int) {
 			}
 		}
 	}
-	t.Logf("of %d cases: %d pause, %d pause over several switches, %d fill 90 %% of what is to share, %d drop lossy frames, %d have a stuck host, %d use the insurance, %d pause without, %d estimate with tables",
+	t.Logf("of %d cases: %d pause, %d pause over several switches, %d fill 90 %% of the shared segment, %d drop lossy frames, %d have a stuck host, %d use the insurance, %d pause without it, %d use the table estimator",
 		cases, paused, spread, filled, drops, faults, insured, ports, estimates)
-	t.Logf("waves: %d all to one, %d all to one in alternating classes, %d one to all, %d everybody to somebody; %d have ports of different rates", toOne, alternating, fromOne, everybody, rates)
+	t.Logf("waves: %d all to one, %d all to one in alternating classes, %d one to all, %d all to random hosts; %d have ports of different rates", toOne, alternating, fromOne, everybody, rates)
 	if min(toOne, alternating, fromOne, everybody) < cases/4 || rates < cases/2 || paused < cases/2 || spread < cases/4 || filled < cases/5 || drops < cases/5 || faults < cases/10 || insured < cases/4 || ports < cases/10 || estimates < cases/5 {
-		t.Error("the cases are too tame")
+		t.Error("the cases do not cover enough")
 	}
 }
 
-// Ways to run DSH that the property must find wanting.
+// The property must detect these mistakes in DSH.
 func TestDSHMutantsAreCaught(t *testing.T) {
 	for _, m := range []struct {
-		name  string
-		about string
-		make  func(p flowctl.DSHParams) flowctl.Scheme
+		name string
+		want string
+		make func(p flowctl.DSHParams) flowctl.Scheme
 	}{
 		{"no insurance", "frames dropped", func(p flowctl.DSHParams) flowctl.Scheme {
 			p.Insurance = flowctl.Insurance{}
 			return must(must(flowctl.Schemes.Get("dsh")).New(&p))
 		}},
 		{"insurance one frame short", "frames dropped", func(p flowctl.DSHParams) flowctl.Scheme { return &shortInsurance{p} }},
-		{"a port pause that reaches one class only", "frames dropped", func(p flowctl.DSHParams) flowctl.Scheme {
+		{"port pause of one class only", "frames dropped", func(p flowctl.DSHParams) flowctl.Scheme {
 			return &dshMutant{must(must(flowctl.Schemes.Get("dsh")).New(&p)), func(r flowctl.Receiver) flowctl.Receiver { return &oneClass{Receiver: r} }}
 		}},
 		{"queues that never resume", "did not finish", func(p flowctl.DSHParams) flowctl.Scheme {
@@ -253,9 +252,9 @@ func TestDSHMutantsAreCaught(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			for i := range 150 {
 				d := newAdversary(i)
-				d.n.Until, d.n.Cell = 40*units.Millisecond, 1 // cells would hide a missing frame
-				if _, wrong := d.run(m.make(d.params)); strings.Contains(wrong, m.about) {
-					t.Logf("caught by case %d: %.200s", i, wrong)
+				d.n.Until, d.n.Cell = 40*units.Millisecond, 1 // rounding to cells would hide a missing frame
+				if _, problem := d.run(m.make(d.params)); strings.Contains(problem, m.want) {
+					t.Logf("caught by case %d: %.200s", i, problem)
 					return
 				}
 			}
@@ -264,7 +263,7 @@ func TestDSHMutantsAreCaught(t *testing.T) {
 	}
 }
 
-// shortInsurance has an insurance that lacks one full frame.
+// shortInsurance is DSH with an insurance that is one full frame too small.
 type shortInsurance struct{ p flowctl.DSHParams }
 
 func (s *shortInsurance) dsh(p *link.Port) flowctl.Scheme {

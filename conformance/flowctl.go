@@ -12,13 +12,13 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// FlowControl checks a flow-control scheme: two switches with hosts of mixed
-// rates, every lossless class, small and full frames, full-rate bursts into a
-// slow and into a fully blocked egress, buffers in bytes and in cells. What receivers say
-// about shortcuts must be true.
+// FlowControl checks a flow control. The network has two switches with hosts of different rates,
+// traffic in every lossless class, and small and full frames. Bursts at full rate go into a slow
+// and into a blocked egress, with buffers in bytes and in cells. Results must not depend on the
+// shortcuts that receivers allow.
 func FlowControl(t testing.TB, e registry.Entry[flowctl.New]) {
 	t.Helper()
-	w := wants{lossless: e.Promises&registry.Lossless != 0, inOrder: e.Promises&registry.InOrder != 0, finish: true}
+	w := requirements{lossless: e.Promises&registry.Lossless != 0, inOrder: e.Promises&registry.InOrder != 0, finish: true}
 	cases := flowCases()
 	if w.lossless {
 		cases = append(cases, hostCases()...)
@@ -28,7 +28,7 @@ func FlowControl(t testing.TB, e registry.Entry[flowctl.New]) {
 		watch := &flowWatch{bounded: e.Promises&registry.Bounded != 0}
 		n := c.network()
 		if !w.lossless {
-			n.Shared = 32 * units.MiB // so much that nothing need be dropped
+			n.Shared = 32 * units.MiB // enough that nothing needs to be dropped
 		}
 		scheme, err := e.New(paramsOf(e))
 		if err != nil {
@@ -36,13 +36,13 @@ func FlowControl(t testing.TB, e registry.Entry[flowctl.New]) {
 			return
 		}
 		useScheme(n, watch.wrap(scheme), c.trunkOnly)
-		r := same(t, name, n)
+		r := runTwice(t, name, n)
 		judge(t, name, r, w)
 		watch.report(t, name)
-		if plain := c.network(); !c.alike {
+		if plain := c.network(); !c.variant {
 			plain.Shared = n.Shared
 			useScheme(plain, must(e.New(paramsOf(e))), c.trunkOnly)
-			shortcuts(t, name, plain)
+			checkShortcuts(t, name, plain)
 		}
 	}
 	resets(t, e)
@@ -56,7 +56,7 @@ func FlowControl(t testing.TB, e registry.Entry[flowctl.New]) {
 		n.Flow = func(int, int) flowctl.Scheme { return scheme }
 		return n
 	})
-	gauges(t, flowctl.Schemes, e, func(c *scenario.Config, x scenario.Choice) {
+	checkGauges(t, flowctl.Schemes, e, func(c *scenario.Config, x scenario.Choice) {
 		if must(e.New(paramsOf(e))).Properties().Check != nil {
 			longTrunk(c, x.Name)
 		} else {
@@ -65,8 +65,8 @@ func FlowControl(t testing.TB, e registry.Entry[flowctl.New]) {
 	})
 }
 
-// longTrunk is a fabric for schemes that do not fit every port: 10 km of cable between
-// two switches, whose ports run them.
+// longTrunk sets up a fabric for schemes that do not work on every port: 10 km of cable between two
+// switches, with the scheme on both of its ports.
 func longTrunk(c *scenario.Config, name string) {
 	linear := must(topo.Topologies.Get("linear"))
 	p := linear.Params().(*topo.LinearParams)
@@ -76,7 +76,7 @@ func longTrunk(c *scenario.Config, name string) {
 	c.Switch.Overrides = []scenario.Override{{Match: "switch*.to-switch*", Keys: scenario.NewPatch("flow_control", scenario.NewPatch("name", name))}}
 }
 
-// needsTimed reports whether a scheme refuses a port for pauses that do not run out.
+// needsTimed reports whether a scheme rejects ports with pauses that never expire.
 func needsTimed(e registry.Entry[flowctl.New]) bool {
 	scheme, err := e.New(paramsOf(e))
 	if err != nil {
@@ -97,7 +97,7 @@ func needsTimed(e registry.Entry[flowctl.New]) bool {
 	return check(&p) != nil
 }
 
-// useScheme puts a scheme on all ports, or on the trunk only.
+// useScheme uses a scheme on all ports, or only on the trunk.
 func useScheme(n *Network, scheme flowctl.Scheme, trunkOnly bool) {
 	pfc := n.Flow
 	n.Flow = func(node, port int) flowctl.Scheme {
@@ -118,15 +118,14 @@ func onTrunk(g *topo.Graph, node, port int) bool {
 	return false
 }
 
-// Hosts of the dumbbell: three senders on one switch, three receivers on the
-// other, one of them slow.
+// Hosts of the dumbbell: hosts 0 to 2 on one switch send, these are on the other.
 const (
 	fastReceiver = 3
 	slowReceiver = 4
-	reverse      = 5 // sends against the others
+	reverse      = 5 // sends in the opposite direction
 )
 
-// dumbbell is two switches and a trunk, with ports of 10, 25 and 100 Gbps.
+// dumbbell returns two switches and a trunk, with ports of 10, 25 and 100 Gbps.
 func dumbbell() *topo.Graph {
 	g := &topo.Graph{Hosts: 6, Rack: []int{0, 0, 0, 1, 1, 1}}
 	for i := range g.Hosts {
@@ -144,18 +143,18 @@ func dumbbell() *topo.Graph {
 // trunk is the index of the link between the switches in dumbbell.
 const trunk = 6
 
-// burst is full-rate traffic from all senders to both receivers in all classes,
-// full frames and small ones, a stream against it, and a late flow per class that
-// must find everything open again.
+// burst returns full-rate traffic from all senders to both receivers in all classes, with full and
+// small frames. Other flows go in the opposite direction, and a late flow per class must find
+// everything open again.
 func burst(packets int, phase units.Time) []dataplane.Flow {
 	var flows []dataplane.Flow
-	add := func(start units.Time, src, dst int, class uint8, packets int, way uint8) {
+	add := func(start units.Time, src, dst int, class uint8, packets int, transport uint8) {
 		size := units.Bytes(packets) * bigPayload
-		if way == 1 {
+		if transport == 1 {
 			size = units.Bytes(packets) * smallPayload
 		}
 		flows = append(flows, dataplane.Flow{Start: start, Size: size, Src: uint16(src), Dst: uint16(dst), Class: class,
-			Transport: way, Hash: uint32(len(flows)) * 2654435761})
+			Transport: transport, Hash: uint32(len(flows)) * 2654435761})
 	}
 	for class := uint8(1); class < 8; class++ {
 		add(phase, reverse, int(class)%3, class, packets, 0)
@@ -172,16 +171,16 @@ func burst(packets int, phase units.Time) []dataplane.Flow {
 	return flows
 }
 
-// single is one class at full rate into an egress that is about to be blocked,
-// with full frames in the other direction that delay every control frame.
-func single(class, way uint8, phase units.Time) []dataplane.Flow {
+// single returns one class at full rate into an egress that is about to be blocked. Full frames in
+// the opposite direction delay every control frame.
+func single(class, transport uint8, phase units.Time) []dataplane.Flow {
 	size := 400 * bigPayload
-	if way == 1 {
+	if transport == 1 {
 		size = 4000 * smallPayload
 	}
 	return []dataplane.Flow{
-		{Start: 0, Size: size, Src: 0, Dst: fastReceiver, Class: class, Transport: way},
-		{Start: 0, Size: size, Src: 1, Dst: fastReceiver, Class: class, Transport: way, Hash: 7},
+		{Start: 0, Size: size, Src: 0, Dst: fastReceiver, Class: class, Transport: transport},
+		{Start: 0, Size: size, Src: 1, Dst: fastReceiver, Class: class, Transport: transport, Hash: 7},
 		{Start: phase, Size: 600 * bigPayload, Src: reverse, Dst: 0, Class: 7},
 		{Start: 10 * units.Millisecond, Size: 3000, Src: 0, Dst: fastReceiver, Class: class},
 	}
@@ -189,8 +188,8 @@ func single(class, way uint8, phase units.Time) []dataplane.Flow {
 
 type flowCase struct {
 	name      string
-	trunkOnly bool // other ports run PFC, one receiver is stuck for a while
-	alike     bool // another case is alike but for the times of frames
+	trunkOnly bool // other ports use PFC, and one receiver is stuck for a while
+	variant   bool // differs from another case only in the timing of frames
 	network   func() *Network
 }
 
@@ -223,7 +222,7 @@ func flowCases() []flowCase {
 		add(fmt.Sprintf("blocked egress, one class, phase %d", phase), true, func(n *Network) {
 			n.Flows = single(3, 0, phase*23*units.Nanosecond)
 		})
-		cases[len(cases)-1].alike = phase > 0
+		cases[len(cases)-1].variant = phase > 0
 	}
 	add("blocked egress, one class, small frames in cells", true, func(n *Network) {
 		n.Flows, n.Cell = single(5, 1, 0), 254
@@ -231,8 +230,8 @@ func flowCases() []flowCase {
 	return cases
 }
 
-// hostCases are receivers that take frames slowly, or not at all for a while:
-// the scheme must hold the switch before them.
+// hostCases have receivers that process frames slowly, or not at all for a while. The scheme must
+// stop the switch in time.
 func hostCases() []flowCase {
 	receiver := func(r dataplane.ReceiveSpec) func() *Network {
 		return func() *Network {
@@ -255,8 +254,8 @@ func hostCases() []flowCase {
 	}
 }
 
-// resets takes the trunk down and up again under load: what the peer said no
-// longer holds, what was in flight is lost, and still everything must end.
+// resets takes the trunk down and up again under load. Both ends lose their flow control state and
+// frames in flight are lost, but all flows must finish.
 func resets(t testing.TB, e registry.Entry[flowctl.New]) {
 	t.Helper()
 	name := e.Name + "/link down and up"
@@ -274,6 +273,6 @@ func resets(t testing.TB, e registry.Entry[flowctl.New]) {
 		return
 	}
 	useScheme(n, watch.wrap(scheme), false)
-	judge(t, name, n.Run(), wants{lossless: e.Promises&registry.Lossless != 0, finish: true})
+	judge(t, name, n.Run(), requirements{lossless: e.Promises&registry.Lossless != 0, finish: true})
 	watch.report(t, name)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// newPFC builds a sound scheme for mutants to break.
+// newPFC builds a correct scheme for mutants to break.
 func newPFC(p *flowctl.SIHParams) flowctl.Scheme {
 	e, err := flowctl.Schemes.Get("pfc")
 	if err != nil {
@@ -91,8 +91,8 @@ func (m moody) Charged(now units.Time, a *mmu.Arrival, _ mmu.Segment) {
 }
 func (m moody) Released(now units.Time, _ *mmu.Arrival) { m.Want(now, 0) }
 
-// hasty pauses at half of the threshold, when a frame leaves at a quarter: no shortcut
-// but Passing is true of it.
+// hasty pauses at half of the threshold, or at a quarter when a frame leaves. The only shortcut it
+// can allow is Passing.
 type hasty struct {
 	flowctl.PauseSender
 	p       flowctl.Port
@@ -115,7 +115,7 @@ func (r *hasty) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	return mmu.Drop
 }
 
-func (r *hasty) look(now units.Time, class uint8, part units.Bytes) {
+func (r *hasty) update(now units.Time, class uint8, part units.Bytes) {
 	q, xoff := r.p.Policy().Level(now, r.p.View(), r.p.Index(), class)
 	in := r.p.View().Ingress(r.p.Index(), class)
 	want := r.Paused() &^ (1 << class)
@@ -127,10 +127,10 @@ func (r *hasty) look(now units.Time, class uint8, part units.Bytes) {
 	}
 }
 
-func (r *hasty) Charged(now units.Time, a *mmu.Arrival, _ mmu.Segment) { r.look(now, a.Class, 2) }
-func (r *hasty) Released(now units.Time, a *mmu.Arrival)               { r.look(now, a.Class, 4) }
+func (r *hasty) Charged(now units.Time, a *mmu.Arrival, _ mmu.Segment) { r.update(now, a.Class, 2) }
+func (r *hasty) Released(now units.Time, a *mmu.Arrival)               { r.update(now, a.Class, 4) }
 
-// welcoming finds every arrival uneventful.
+// welcoming claims that no arrival matters.
 type welcoming struct{}
 
 func (welcoming) Arrived(units.Time, uint8, units.Bytes) bool { return true }
@@ -156,28 +156,28 @@ func TestFlowControlRejects(t *testing.T) {
 	all := registry.Lossless | registry.InOrder | registry.Bounded
 	small := &flowctl.SIHParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 53208 - 1048}}
 	for _, c := range []struct {
-		name, about string
-		promises    registry.Promise
-		scheme      flowctl.Scheme
+		name, want string
+		promises   registry.Promise
+		scheme     flowctl.Scheme
 	}{
-		// The trunk needs 2 x 25,000 B on the wire, 3 x 1048 B and 64 B: 53,208 B.
-		{"headroom one frame short of what can be in flight", "lossless", all, newPFC(small)},
-		{"a pause that is never withdrawn", "did not finish", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return sticky{r} }}},
-		{"a wake that is not in the future", "wake contract", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(p flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return impatient{r, p} }}},
-		{"an allocation per packet", "allocations", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return wasteful{r} }}},
-		{"decisions by chance", "differ", registry.InOrder, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(p flowctl.Port, _ flowctl.Receiver) flowctl.Receiver {
+		// The trunk needs 2 x 25,000 B for the wire, 3 x 1048 B and 64 B: 53,208 B.
+		{"headroom one frame too small", "lossless", all, newPFC(small)},
+		{"pause that is never resumed", "did not finish", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return sticky{r} }}},
+		{"wake that is not in the future", "wake contract", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(p flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return impatient{r, p} }}},
+		{"allocation per packet", "allocations", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return wasteful{r} }}},
+		{"random decisions", "differ", registry.InOrder, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(p flowctl.Port, _ flowctl.Receiver) flowctl.Receiver {
 			s := flowctl.NewPauseSender(p)
 			return moody{&s}
 		}}},
-		{"frames that change something are admitted without a word", "shortcuts", all, newHasty(flowctl.Shortcuts{Passing: true, Admit: true})},
-		{"frames that change something leave without a word", "shortcuts", all, newHasty(flowctl.Shortcuts{Passing: true, Release: true})},
-		{"every arrival is called uneventful", "shortcuts", all, newHasty(flowctl.Shortcuts{Passing: true, Arrived: welcoming{}})},
+		{"admissions that matter are skipped", "shortcuts", all, newHasty(flowctl.Shortcuts{Passing: true, Admit: true})},
+		{"releases that matter are skipped", "shortcuts", all, newHasty(flowctl.Shortcuts{Passing: true, Release: true})},
+		{"arrivals that matter are skipped", "shortcuts", all, newHasty(flowctl.Shortcuts{Passing: true, Arrived: welcoming{}})},
 		{"more headroom used than reserved", "bounded", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), reserve: func(*link.Port) units.Bytes { return 2000 }}},
-		{"a gate that outlives its link", "did not finish", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), gate: func(_ flowctl.Port, g flowctl.Gate) flowctl.Gate { return deafGate{g} }}},
+		{"gate that survives its link", "did not finish", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), gate: func(_ flowctl.Port, g flowctl.Gate) flowctl.Gate { return deafGate{g} }}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := registry.Entry[flowctl.New]{Name: "mutant", Promises: c.promises, New: func(any) (flowctl.Scheme, error) { return c.scheme, nil }}
-			mustReject(t, c.about, func(tb testing.TB) { conformance.FlowControl(tb, e) })
+			mustReject(t, c.want, func(tb testing.TB) { conformance.FlowControl(tb, e) })
 		})
 	}
 }

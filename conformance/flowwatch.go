@@ -9,15 +9,14 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// flowWatch wraps a flow-control scheme and looks at every call from inside the
-// node: the wake contract, the bound of what was reserved, blocks by the wrong
-// end.
+// flowWatch wraps a flow control and checks every call from the node: the wake contract, the
+// reserved headroom, and which end blocks which classes.
 type flowWatch struct {
 	faults
 	bounded bool
 }
 
-// wrap returns a scheme that behaves like s.
+// wrap returns a scheme that behaves like s and is checked.
 func (w *flowWatch) wrap(s flowctl.Scheme) flowctl.Scheme { return watchedScheme{w, s} }
 
 type watchedScheme struct {
@@ -30,7 +29,7 @@ func (s watchedScheme) Properties() flowctl.Properties { return s.s.Properties()
 func (s watchedScheme) Reserve(p *link.Port) units.Bytes {
 	b := s.s.Reserve(p)
 	if b < 0 {
-		s.w.add("reserve of a port is %d B", b)
+		s.w.add("Reserve returns %d B (expected 0 or more)", b)
 	}
 	return b
 }
@@ -53,7 +52,7 @@ func (s watchedScheme) Gate(p flowctl.Port) flowctl.Gate {
 	return g
 }
 
-// watchedPort notes what an end asks for; the last wake of a call counts.
+// watchedPort records the requests of a receiver or gate; the last wake of a call counts.
 type watchedPort struct {
 	flowctl.Port
 	w       *flowWatch
@@ -64,14 +63,14 @@ type watchedPort struct {
 	blocked packet.ClassMask
 }
 
-func (p *watchedPort) WakeAt(timer int, at units.Time) { p.wakes.ask(timer, at) }
+func (p *watchedPort) WakeAt(timer int, at units.Time) { p.wakes.request(timer, at) }
 
 func (p *watchedPort) Block(now units.Time, mask packet.ClassMask) {
 	if !p.gate {
-		p.w.add("a receiver blocks classes %08b: only a gate may", mask)
+		p.w.add("a receiver blocks classes %08b (expected only from a gate)", mask)
 	}
 	if extra := mask &^ p.Spec().Lossless; extra != 0 {
-		p.w.add("classes %08b are blocked: they are not lossless", extra)
+		p.w.add("classes %08b are blocked, but are not lossless", extra)
 	}
 	p.blocked = mask
 	p.Port.Block(now, mask)
@@ -82,11 +81,11 @@ func (p *watchedPort) Meter(mask packet.ClassMask) {
 	p.Port.Meter(mask)
 }
 
-// done ends a call into an end.
+// done ends a call into a receiver or gate.
 func (p *watchedPort) done(now units.Time) {
 	p.wakes.done(now)
 	if p.gate && p.metered != 0 && !p.meter {
-		p.w.add("classes %08b are metered by a gate that is no meter", p.metered)
+		p.w.add("classes %08b are metered, but the gate does not implement flowctl.Meter", p.metered)
 		p.Port.Meter(0)
 	}
 }
@@ -102,7 +101,7 @@ func (r *watchedReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	v := r.port.View()
 	switch {
 	case s == mmu.Reserve && v.Reserved() < a.Bytes:
-		r.port.w.add("at %s a frame goes to a reserve that nobody set aside", now)
+		r.port.w.add("at %s a frame is placed in the reserve, which is too small", now)
 	case s == mmu.Private && v.In(a.In, a.Class, mmu.Private)+a.Bytes > v.PrivateSize():
 		r.port.w.add("at %s a private segment overflows", now)
 	case s == mmu.Shared && a.Bytes > v.SharedFree():
@@ -114,7 +113,7 @@ func (r *watchedReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 
 func (r *watchedReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
 	if h := r.port.View().IngressPort(a.In, 0xff).Headroom; r.port.w.bounded && !r.port.Spec().Host && h > r.reserve {
-		r.port.w.add("bounded: port %d holds %d B of headroom, it reserved %d B", a.In, h, r.reserve)
+		r.port.w.add("bounded: port %d uses %d B of headroom (expected at most %d B, as reserved)", a.In, h, r.reserve)
 	}
 	r.r.Charged(now, a, s)
 	r.port.done(now)
@@ -140,10 +139,10 @@ func (r *watchedReceiver) Frame(now units.Time, f *packet.Packet, ext packet.Ext
 	return ext, ok
 }
 
-// checkFrame: a control frame has a size of its own, none left over.
+// checkFrame checks that a scheme has set a valid size for its control frame.
 func (p *watchedPort) checkFrame(f *packet.Packet, ok bool) {
 	if ok && (f.Size < uint16(packet.PFCSize) || units.Bytes(f.Size) > p.Spec().MTU) {
-		p.w.add("a control frame has %d B", f.Size)
+		p.w.add("a control frame has %d B (expected 64 B to one MTU)", f.Size)
 	}
 }
 
@@ -158,7 +157,7 @@ func (r *watchedReceiver) Reset(now units.Time, up bool) {
 	r.port.done(now)
 }
 
-// Storm keeps dataplane.Storming.
+// Storm implements dataplane.Storming.
 func (r *watchedReceiver) Storm(now units.Time, mask packet.ClassMask) {
 	if s, ok := r.r.(dataplane.Storming); ok {
 		s.Storm(now, mask)

@@ -9,8 +9,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/mark"
 )
 
-// Marker checks an ECN marker: nothing at or below its floor, more marks on a
-// longer queue, the same marks from the same random stream, no allocations.
+// Marker checks an ECN marker. It must mark nothing at or below its floor, mark more on longer
+// queues, and give the same marks for the same random stream. Nothing may be allocated.
 func Marker(t testing.TB, e registry.Entry[mark.New]) {
 	t.Helper()
 	for _, rate := range []units.Rate{10 * units.Gbps, 100 * units.Gbps, 400 * units.Gbps} {
@@ -19,10 +19,10 @@ func Marker(t testing.TB, e registry.Entry[mark.New]) {
 			t.Errorf("%s: %v", e.Name, err)
 			return
 		}
-		again := must(e.New(paramsOf(e), rate))
+		second := must(e.New(paramsOf(e), rate))
 		floor := m.Floor()
 		if floor < 0 {
-			t.Errorf("%s: floor %d B", e.Name, floor)
+			t.Errorf("%s: floor is %d B (expected 0 or more)", e.Name, floor)
 			return
 		}
 		r, s := rand.NewPCG(1, 2), rand.NewPCG(1, 2)
@@ -42,7 +42,7 @@ func Marker(t testing.TB, e registry.Entry[mark.New]) {
 			marks := 0
 			for range tries {
 				a := m.Mark(q, r)
-				if a != again.Mark(q, s) {
+				if a != second.Mark(q, s) {
 					t.Errorf("%s: two markers with the same random stream differ at %d B", e.Name, q)
 					return
 				}
@@ -50,7 +50,7 @@ func Marker(t testing.TB, e registry.Entry[mark.New]) {
 					marks++
 				}
 			}
-			// Four standard deviations of a binomial at worst: sqrt(4000/4) = 32.
+			// Four standard deviations of a binomial distribution: sqrt(4000/4) = 32 at most.
 			if marks < before-4*32 {
 				t.Errorf("%s: %d of %d marked at %d B, fewer than %d on a shorter queue", e.Name, marks, tries, q, before)
 			}
@@ -64,5 +64,5 @@ func Marker(t testing.TB, e registry.Entry[mark.New]) {
 	n := NewNetwork(dumbbell())
 	n.Flows = burst(40, 0)
 	n.Marker = func(r units.Rate) (mark.Marker, error) { return e.New(paramsOf(e), r) }
-	judge(t, name, same(t, name, n), wants{lossless: true, inOrder: true, finish: true})
+	judge(t, name, runTwice(t, name, n), requirements{lossless: true, inOrder: true, finish: true})
 }

@@ -6,27 +6,27 @@ import (
 	"testing"
 )
 
-// recorder stands in for testing.TB: it collects what a suite complains about.
+// recorder replaces testing.TB and collects the errors of a suite.
 type recorder struct {
 	testing.TB
-	said []string
+	errors []string
 }
 
 func (r *recorder) Helper() {}
 
 func (r *recorder) Errorf(format string, args ...any) {
-	r.said = append(r.said, fmt.Sprintf(format, args...))
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
 }
 
-// mustReject runs a suite on a broken scheme: it must complain, and about that.
-func mustReject(t *testing.T, about string, suite func(testing.TB)) {
+// mustReject runs a suite on a broken scheme: an error must contain want.
+func mustReject(t *testing.T, want string, suite func(testing.TB)) {
 	t.Helper()
 	r := &recorder{TB: t}
 	suite(r)
-	if len(r.said) == 0 {
-		t.Fatal("the suite accepts it")
+	if len(r.errors) == 0 {
+		t.Fatal("the suite accepts the mutant")
 	}
-	if all := strings.Join(r.said, "\n"); !strings.Contains(all, about) {
-		t.Errorf("the suite does not mention %q:\n%s", about, all)
+	if all := strings.Join(r.errors, "\n"); !strings.Contains(all, want) {
+		t.Errorf("no error contains %q:\n%s", want, all)
 	}
 }

@@ -23,14 +23,13 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Network is a small fabric on which schemes are tried, in code instead of in a
-// scenario file: every part can be chosen per node or port. NewNetwork fills in
-// plain parts.
+// Network is a small fabric for testing schemes in code instead of with a scenario file. Every
+// component can be chosen per node or port. NewNetwork sets defaults.
 type Network struct {
 	Graph    *topo.Graph
 	Tables   []*route.Table // by node; nil: shortest paths
 	Kinds    [mmu.Classes]mmu.Kind
-	Shared   units.Bytes // of every switch, beside what private segments and flow control take
+	Shared   units.Bytes // shared segment of every switch; private segments and headroom are added
 	Private  units.Bytes
 	Cell     units.Bytes
 	Overhead units.Bytes
@@ -44,27 +43,27 @@ type Network struct {
 	Deadlock  func(node int, s deadlock.Switch) (deadlock.Handler, error)
 	Control   cc.Factory
 	Receive   func(node int) dataplane.ReceiveSpec
-	Down      map[int][]units.Interval // by index of the link
+	Down      map[int][]units.Interval // by link index
 
-	Flows   []dataplane.Flow // Transport 0 sends frames of 1048 B, 1 of 64 B
-	Timeout units.Time       // of go-back-N
-	Acks    int              // packets per ACK; 0: one
-	Until   units.Time
-	Linger  units.Time  // after the last flow is done: what was sent twice may still wait
-	Options sim.Options // of the engine: they change no result
-	Always  bool        // policies and receivers are asked about every frame: no shortcuts
-	Watch   bool        // look for deadlocks while it runs, not only at the end
+	Flows       []dataplane.Flow // transport 0 sends frames of 1048 B, transport 1 of 64 B
+	Timeout     units.Time       // retransmission timeout (go-back-N)
+	AckEvery    int              // packets per ACK; 0: one
+	Until       units.Time
+	Linger      units.Time  // time to run after the last flow is done, because duplicates may still be in flight
+	Options     sim.Options // engine options: they do not change results
+	NoShortcuts bool        // ask policies and receivers about every frame
+	Watch       bool        // look for deadlocks during the run, not only at the end
 }
 
-// Payload of a full packet of transports 0 and 1, and the header of both.
+// Payloads of full packets of transports 0 and 1, and their header size.
 const (
 	bigPayload   units.Bytes = 1000
 	smallPayload units.Bytes = 16
 	header       units.Bytes = 48
 )
 
-// NewNetwork returns a network of seven lossless classes under class 0 for
-// control, with PFC, Dynamic Threshold, DWRR, no marks and no congestion control.
+// NewNetwork returns a network with control class 0 and seven lossless classes, with PFC, Dynamic
+// Threshold, DWRR, no marking and no congestion control.
 func NewNetwork(g *topo.Graph) *Network {
 	n := &Network{Graph: g, Shared: 150 * units.KB, Private: 1500, PFC: link.PFC{Quanta: 65535}, Timeout: 4 * units.Millisecond,
 		Until: 20 * units.Millisecond}
@@ -89,7 +88,7 @@ func NewNetwork(g *topo.Graph) *Network {
 	return n
 }
 
-// must unwraps what cannot fail: names and parameters that this package chose.
+// must unwraps results that cannot fail, because this package chose the names and parameters.
 func must[V any](v V, err error) V {
 	if err != nil {
 		panic(err)
@@ -97,7 +96,7 @@ func must[V any](v V, err error) V {
 	return v
 }
 
-// SchedulerEnv has class 0 first, then the others.
+// SchedulerEnv returns an environment in which class 0 has strict priority.
 func SchedulerEnv() sched.Env { return sched.Env{Strict: 1, Served: 0xfe, Rate: 100 * units.Gbps} }
 
 func (n *Network) portSpec(l topo.Link, node int) link.Port {
@@ -122,21 +121,21 @@ func (n *Network) ports(node int) []link.Port {
 	return ports
 }
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	Err    error
 	End    units.Time
 	Totals sim.Totals
 	Flows  *dataplane.Flows
-	// Deadlocks that were found.
+	// Deadlocks are the deadlocks found.
 	Deadlocks []sim.Deadlock
 	Nodes     []*Record // hosts, then switches
 	Views     []mmu.View
-	Broken    []string // the first broken invariant of each node that broke one
+	Broken    []string // first violated invariant of each node with violations
 	Allocs    uint64
 }
 
-// Digest sums up everything that any node did, in order.
+// Digest returns a hash of all events at all nodes, in order.
 func (r *Result) Digest() uint64 {
 	h := fnv.New64a()
 	for _, n := range r.Nodes {
@@ -145,7 +144,7 @@ func (r *Result) Digest() uint64 {
 	return h.Sum64()
 }
 
-// Unfinished counts flows that were not acknowledged in full.
+// Unfinished returns the number of flows that were not fully acknowledged.
 func (r *Result) Unfinished() int {
 	n := 0
 	for i := range r.Flows.Flow {
@@ -156,7 +155,7 @@ func (r *Result) Unfinished() int {
 	return n
 }
 
-// dropped counts frames that were lost in any way: each leaves a gap.
+// dropped returns the number of frames dropped for any reason; each leaves a gap.
 func (r *Result) dropped() uint64 {
 	n := uint64(0)
 	for _, d := range r.Totals.Drops {
@@ -165,9 +164,8 @@ func (r *Result) dropped() uint64 {
 	return n
 }
 
-// Run builds the network anew and runs it until all flows are done or Until is
-// reached, with every invariant watched. A panic on the way is an error of the
-// result.
+// Run builds the network and runs it until all flows are done or Until is reached, with all
+// invariants checked. A panic is returned as Result.Err.
 func (n *Network) Run() *Result { return n.run(true) }
 
 func (n *Network) run(watch bool) (out *Result) {
@@ -231,15 +229,15 @@ func (n *Network) run(watch bool) (out *Result) {
 }
 
 func (n *Network) host(node int, flows *dataplane.Flows) *dataplane.NICSpec {
-	way := dataplane.Transport{
-		Control: n.Control, Payload: bigPayload, Header: header, AckSize: 64, AckEvery: max(1, n.Acks), CNPEvery: 50 * units.Microsecond,
+	full := dataplane.Transport{
+		Control: n.Control, Payload: bigPayload, Header: header, AckSize: 64, AckEvery: max(1, n.AckEvery), CNPEvery: 50 * units.Microsecond,
 		NackEvery: 500 * units.Microsecond, Timeout: n.Timeout, MaxTimeout: 4 * n.Timeout,
 	}
-	small := way
+	small := full
 	small.Payload = smallPayload
 	h := &dataplane.NICSpec{
 		Name: n.Graph.Names[node], Node: uint16(node), Port: n.ports(node)[0], Flow: n.Flow(node, 0), Scheduler: must(n.Scheduler()),
-		Kinds: n.Kinds, Transports: []dataplane.Transport{way, small}, BaseRTT: 10 * units.Microsecond, Receive: n.Receive(node), Flows: flows,
+		Kinds: n.Kinds, Transports: []dataplane.Transport{full, small}, BaseRTT: 10 * units.Microsecond, Receive: n.Receive(node), Flows: flows,
 	}
 	for i := range flows.Flow {
 		if int(flows.Flow[i].Src) == node {
@@ -254,7 +252,7 @@ func (n *Network) sw(node int, table *route.Table, out *Result) *dataplane.Switc
 		Name: n.Graph.Names[node], Node: uint16(node), Buffer: mmu.Spec{Private: n.Private, Cell: n.Cell, Kinds: n.Kinds}, Ports: n.ports(node),
 		Scheduler: func(int) (sched.Scheduler, error) { return n.Scheduler() }, Router: n.Router, Routes: table,
 		RouteSeed: uint64(node), Seed: uint64(node),
-		AskAlways: n.Always,
+		NoShortcuts: n.NoShortcuts,
 	}
 	s.Policy = func(e buffer.Env) (buffer.Policy, error) {
 		out.Views = append(out.Views, e.View)
@@ -272,21 +270,21 @@ func (n *Network) sw(node int, table *route.Table, out *Result) *dataplane.Switc
 	return s
 }
 
-// Record is a probe that keeps what the suites ask about.
+// Record is a probe that records what the suites need.
 type Record struct {
 	probe.Ignore
-	Held    []packet.ClassMask // by port: classes that may not leave now
-	Holding []packet.ClassMask // by port: classes that the upstream is asked to hold now
-	Lost    [probe.NumReasons]uint64
-	Pauses  uint64 // how often the upstream was asked for something else
-	digest  uint64
+	BlockedNow []packet.ClassMask // by port: classes that may not send now
+	PausedNow  []packet.ClassMask // by port: classes that the upstream is asked to pause now
+	Drops      [probe.NumReasons]uint64
+	Pauses     uint64 // number of changes in the requested pauses
+	digest     uint64
 }
 
 func newRecord(ports int) *Record {
-	return &Record{Held: make([]packet.ClassMask, ports), Holding: make([]packet.ClassMask, ports), digest: 14695981039346656037}
+	return &Record{BlockedNow: make([]packet.ClassMask, ports), PausedNow: make([]packet.ClassMask, ports), digest: 14695981039346656037}
 }
 
-// note mixes an event into the digest (FNV-1a by words).
+// note adds an event to the digest (FNV-1a over words).
 func (r *Record) note(kind uint64, now units.Time, port int, a, b uint64) {
 	for _, w := range [5]uint64{kind, uint64(now), uint64(port), a, b} {
 		r.digest = (r.digest ^ w) * 1099511628211
@@ -305,19 +303,19 @@ func (r *Record) Arrive(now units.Time, port int, p *packet.Packet) {
 
 // Drop implements probe.Sink.
 func (r *Record) Drop(now units.Time, port int, p *packet.Packet, why probe.Reason) {
-	r.Lost[why]++
+	r.Drops[why]++
 	r.note(3, now, port, uint64(p.Flow)<<32|uint64(p.Seq), uint64(why))
 }
 
 // Blocked implements probe.Sink.
 func (r *Record) Blocked(now units.Time, port int, _, to packet.ClassMask) {
-	r.Held[port] = to
+	r.BlockedNow[port] = to
 	r.note(4, now, port, uint64(to), 0)
 }
 
 // Paused implements probe.Sink.
 func (r *Record) Paused(now units.Time, port int, _, to packet.ClassMask) {
-	r.Holding[port] = to
+	r.PausedNow[port] = to
 	r.Pauses++
 	r.note(5, now, port, uint64(to), 0)
 }

@@ -14,10 +14,9 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// bifrost is a miniature of BifrostX: once per slot the receiver grants what its
-// buffer can take beyond what is stored and what earlier grants still allow, in
-// all and per class. The sender shares the grant among its queues, by priority
-// and by what waits there, each time it sends a frame.
+// bifrost is a miniature of BifrostX. Once per slot the receiver grants, in total and per class, the
+// room that is left after stored bytes and earlier grants. The sender shares a grant among its
+// queues, by priority and waiting bytes, each time it sends a frame.
 type bifrost struct{ bifrostParams }
 
 type bifrostParams struct {
@@ -30,13 +29,13 @@ var bifrostEntry = registry.Entry[flowctl.New]{
 	New:    func(p any) (flowctl.Scheme, error) { return bifrost{*p.(*bifrostParams)}, nil },
 }
 
-// window is the number of slots whose grants may still be on their way: a round
-// trip, the slot in which they are used, and a frame ahead of the feedback.
+// window is the number of slots whose grants may still be in flight: a round trip, the slot in which
+// they are used, and a frame before the feedback.
 func (s bifrost) window(p *link.Port) int {
 	return int((p.DelayIn+p.DelayOut+2*p.Rate.TxTime(p.MTU+p.WireOverhead)+s.Slot-1)/s.Slot) + 2
 }
 
-// perByte is what a byte on the wire can cost in a buffer of cells.
+// perByte returns the largest buffer space that a byte on the wire can take, in cells.
 func perByte(p *link.Port) units.Bytes {
 	if p.Cell <= 1 {
 		return 1
@@ -57,7 +56,7 @@ func (s bifrost) Properties() flowctl.Properties { return flowctl.Properties{} }
 func (s bifrost) Receiver(p flowctl.Port) flowctl.Receiver {
 	r := &bifrostReceiver{port: p, slot: s.Slot, full: p.Spec().Rate.In(s.Slot), limit: s.Reserve(p.Spec()), grants: make([]units.Bytes, s.window(p.Spec()))}
 	for i := range r.grants {
-		r.grants[i] = r.full // what the sender takes before the first feedback
+		r.grants[i] = r.full // grants that the sender assumes before the first feedback
 	}
 	p.WakeAt(0, s.Slot)
 	return r
@@ -94,17 +93,17 @@ func (r *bifrostReceiver) Charged(units.Time, *mmu.Arrival, mmu.Segment)  {}
 func (r *bifrostReceiver) Released(units.Time, *mmu.Arrival)              {}
 func (r *bifrostReceiver) Control(units.Time, *packet.Packet, packet.Ext) {}
 
-// Resumes implements flowctl.Resuming: grants that nobody uses expire, so there will
-// be one for the next frame when H has room for it.
+// Resumes implements flowctl.Resuming. Unused grants expire, so the next frame gets one when H has
+// room for it.
 func (r *bifrostReceiver) Resumes(_ units.Time, rest *flowctl.Rest) bool {
 	port := rest.View.IngressPort(r.port.Index(), r.port.Spec().Lossless)
 	return (r.limit-port.Total())/perByte(r.port.Spec()) >= rest.Next
 }
 
-// Quiet implements flowctl.Resuming: it looks at its queues in every slot.
+// Quiet implements flowctl.Resuming: the receiver checks its queues in every slot.
 func (r *bifrostReceiver) Quiet(uint8) units.Time { return 0 }
 
-// Frame grants for one slot: c_max and the c_i.
+// Frame sends the grants for one slot: c_max and the c_i.
 func (r *bifrostReceiver) Frame(_ units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
 	if !r.due {
 		return ext, false
@@ -136,13 +135,13 @@ func (r *bifrostReceiver) Wake(now units.Time, _ int) {
 	r.port.WakeAt(0, now+r.slot)
 }
 
-// Reset: whatever was granted is void.
+// Reset voids all grants.
 func (r *bifrostReceiver) Reset(units.Time, bool) { clear(r.grants) }
 
 type bifrostGate struct {
 	port  flowctl.Port
 	slot  units.Time
-	max   units.Bytes // left of c_max
+	max   units.Bytes // rest of c_max
 	left  [mmu.Classes]units.Bytes
 	heard bool
 }
@@ -170,7 +169,7 @@ func (g *bifrostGate) Frame(_ units.Time, _ *packet.Packet, ext packet.Ext) (pac
 	return ext, false
 }
 
-// Wake fills the tokens of a slot until the first feedback has come.
+// Wake refills the tokens of a slot until the first feedback arrives.
 func (g *bifrostGate) Wake(now units.Time, _ int) {
 	if !g.heard {
 		g.refill()
@@ -179,13 +178,13 @@ func (g *bifrostGate) Wake(now units.Time, _ int) {
 	}
 }
 
-// Reset: nothing may be sent before the next feedback, the peer may be full.
+// Reset stops sending until the next feedback, because the peer may be full.
 func (g *bifrostGate) Reset(units.Time, bool) {
 	g.heard, g.max = true, 0
 	g.port.WakeAt(0, units.Never)
 }
 
-// May leaves to higher priorities what waits there and has tokens.
+// May leaves tokens to waiting frames of higher priority.
 func (g *bifrostGate) May(_ units.Time, class uint8, b units.Bytes) bool {
 	ahead := units.Bytes(0)
 	for c := range class {
@@ -201,32 +200,31 @@ func (g *bifrostGate) Sent(_ units.Time, class uint8, b units.Bytes) {
 	g.max -= b
 }
 
-// One link of 100 us runs on tokens, all other ports on PFC.
+// A link with 100 us delay uses tokens, all other ports PFC.
 func TestBifrostEndToEnd(t *testing.T) {
 	cfg := incast(t)
 	tree := cfg.Topology.Params.(*topo.LeafSpineParams)
 	tree.Leaves, tree.Spines = 2, 1
 	cfg.Switch.Buffer.Size = 24 * units.MiB
 	burst := cfg.Workload[0].Params.(*workload.Incast)
-	burst.Senders, burst.Size = 7, units.MB // three of them beside the receiver
+	burst.Senders, burst.Size = 7, units.MB // three senders share a leaf with the receiver
 	granted := uint64(0)
 	total := runScenario(t, cfg, func(b *fabric.Fabric) { granted = longHaul(b, 100*units.Microsecond, 10*units.Microsecond) })
 	if total.Pauses == 0 {
 		t.Error("no pause on the short links")
 	}
-	// Half of the long link's traffic is held up. Grants shrink when more than two
-	// slots of 125 KB are stored behind it.
-	if total.PeakHead < 300*units.KB {
-		t.Errorf("only %s were stored behind the long link", total.PeakHead)
+	// Half of the long link's traffic is blocked. Grants shrink when more than two slots of 125 KB
+	// are stored behind it.
+	if total.PeakHeadroom < 300*units.KB {
+		t.Errorf("only %s were stored behind the long link", total.PeakHeadroom)
 	}
 	if total.Control < granted {
-		t.Errorf("%d control frames in the whole run", total.Control)
+		t.Errorf("%d control frames in the whole run, want at least %d", total.Control, granted)
 	}
 }
 
-// longHaul stretches the cable between the second leaf and the spine and puts
-// slotted tokens on both of its ends. It returns a lower bound of the frames that
-// one slot each must give.
+// longHaul lengthens the cable between the second leaf and the spine and puts slotted tokens on both
+// of its ends. It returns a lower bound of the number of feedback frames.
 func longHaul(b *fabric.Fabric, delay, slot units.Time) uint64 {
 	hosts := len(b.Spec.Hosts)
 	scheme := bifrost{bifrostParams{Slot: slot}}

@@ -11,10 +11,9 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// cbfc is a miniature of InfiniBand's credits: every receiver tells its upstream
-// how many blocks of 64 bytes it may have sent in all (FCCL), per class, at the
-// start and periodically; the sender counts what it sent (FCTBS) and tells that
-// in turn, so that lost frames do not lose credit. Hosts take part; nobody is
+// cbfc is a miniature of InfiniBand's credits. Every receiver tells its upstream, per class, at the
+// start and periodically, how many blocks of 64 B it may have sent in total (FCCL). The sender
+// reports its total (FCTBS), so that lost frames do not lose credit. Hosts take part; nothing is
 // ever paused.
 type cbfc struct{ cbfcParams }
 
@@ -30,8 +29,8 @@ var cbfcEntry = registry.Entry[flowctl.New]{
 
 const block units.Bytes = 64
 
-// blocks is what a frame costs. Both ends round to cells first, since a receiver
-// is told of cells only.
+// blocks returns the cost of a frame. Both ends round to cells first, because a receiver sees only
+// cells.
 func blocks(p *link.Port, b units.Bytes) uint64 {
 	if p.Cell > 1 {
 		b = (b + p.Cell - 1) / p.Cell * p.Cell
@@ -42,8 +41,7 @@ func blocks(p *link.Port, b units.Bytes) uint64 {
 // Properties implements flowctl.Scheme.
 func (cbfc) Properties() flowctl.Properties { return flowctl.Properties{AtHosts: true} }
 
-// lane is what each class of a port owns: a round trip and two periods, in whole
-// blocks.
+// lane returns the buffer of each class of a port: a round trip and two periods, in whole blocks.
 func (s cbfc) lane(p *link.Port) units.Bytes {
 	return (p.Rate.In(p.DelayIn+p.DelayOut+2*s.Period) + 4*p.MTU) / block * block
 }
@@ -71,13 +69,13 @@ type cbfcReceiver struct {
 	period units.Time
 	lane   units.Bytes
 	due    bool
-	abr    [mmu.Classes]uint64     // blocks that came
-	held   [mmu.Classes]uint64     // blocks in store
+	abr    [mmu.Classes]uint64     // blocks that arrived
+	stored [mmu.Classes]uint64     // blocks stored
 	left   [mmu.Classes]units.Time // last departures
 }
 
 func (r *cbfcReceiver) Place(_ units.Time, a *mmu.Arrival) mmu.Segment {
-	if units.Bytes(r.held[a.Class]+blocks(r.port.Spec(), a.Bytes))*block <= r.lane {
+	if units.Bytes(r.stored[a.Class]+blocks(r.port.Spec(), a.Bytes))*block <= r.lane {
 		return mmu.Headroom
 	}
 	return mmu.Drop
@@ -86,32 +84,32 @@ func (r *cbfcReceiver) Place(_ units.Time, a *mmu.Arrival) mmu.Segment {
 func (r *cbfcReceiver) Charged(_ units.Time, a *mmu.Arrival, _ mmu.Segment) {
 	n := blocks(r.port.Spec(), a.Bytes)
 	r.abr[a.Class] += n
-	r.held[a.Class] += n
+	r.stored[a.Class] += n
 }
 
 func (r *cbfcReceiver) Released(now units.Time, a *mmu.Arrival) {
 	r.left[a.Class] = now
-	r.held[a.Class] -= blocks(r.port.Spec(), a.Bytes)
+	r.stored[a.Class] -= blocks(r.port.Spec(), a.Bytes)
 }
 
-// Resumes implements flowctl.Resuming: there is credit for the next frame, sooner or
-// later. What is left takes no more blocks than its bytes fill.
+// Resumes implements flowctl.Resuming: there will be credit for the next frame. The remaining frames
+// take no more blocks than their bytes fill.
 func (r *cbfcReceiver) Resumes(_ units.Time, rest *flowctl.Rest) bool {
-	held := r.held[rest.Class]
+	stored := r.stored[rest.Class]
 	if rest.Moves.Has(rest.Class) {
 		in := rest.View.Ingress(r.port.Index(), rest.Class)
-		held = uint64((in.Total() + block - 1) / block)
+		stored = uint64((in.Total() + block - 1) / block)
 	}
-	return units.Bytes(held+blocks(r.port.Spec(), rest.Next))*block <= r.lane
+	return units.Bytes(stored+blocks(r.port.Spec(), rest.Next))*block <= r.lane
 }
 
 // Quiet implements flowctl.Resuming.
 func (r *cbfcReceiver) Quiet(class uint8) units.Time { return r.left[class] }
 
-// Control takes FCTBS: what was sent before it and did not come is lost.
+// Control handles FCTBS: blocks sent before it that did not arrive are lost.
 func (r *cbfcReceiver) Control(_ units.Time, _ *packet.Packet, ext packet.Ext) { copy(r.abr[:], ext) }
 
-// Frame sends FCCL: what came, and what there is room for.
+// Frame sends FCCL: blocks that arrived plus free room.
 func (r *cbfcReceiver) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
 	if !r.due {
 		return ext, false
@@ -119,7 +117,7 @@ func (r *cbfcReceiver) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (
 	r.due = false
 	*f = packet.Packet{Size: 64, Meta: packet.MakeMeta(packet.Feedback, 0)}
 	for c := range r.abr {
-		ext = append(ext, r.abr[c]+uint64(r.lane/block)-r.held[c])
+		ext = append(ext, r.abr[c]+uint64(r.lane/block)-r.stored[c])
 	}
 	r.port.WakeAt(0, now+r.period)
 	return ext, true
@@ -139,7 +137,7 @@ type cbfcGate struct {
 	port   flowctl.Port
 	period units.Time
 	due    bool
-	fccl   [mmu.Classes]uint64 // blocks that may be sent in all
+	fccl   [mmu.Classes]uint64 // total blocks that may be sent
 	fctbs  [mmu.Classes]uint64 // blocks sent
 }
 
@@ -177,8 +175,7 @@ func (g *cbfcGate) Sent(_ units.Time, class uint8, b units.Bytes) {
 	g.fctbs[class] += blocks(g.port.Spec(), b)
 }
 
-// Credits replace PFC in a leaf-spine fabric under an incast: no frame is lost
-// and nobody sends a PAUSE.
+// Credits replace PFC in a leaf-spine fabric with an incast: no frame is dropped and no PAUSE is sent.
 func TestCBFCEndToEnd(t *testing.T) {
 	cfg := incast(t)
 	cfg.Switch.FlowControl.Name, cfg.Switch.FlowControl.Params = cbfcEntry.Name, cbfcEntry.Params()
@@ -187,6 +184,6 @@ func TestCBFCEndToEnd(t *testing.T) {
 		t.Errorf("%d pauses without PFC", total.Pauses)
 	}
 	if total.Control == 0 {
-		t.Error("no credit was ever sent")
+		t.Error("no credits were sent")
 	}
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// dsh is a miniature of Dynamic and Shared Headroom without its estimator
-// (tau = 0): a pause per queue and a pause per port, shared buffer admitted by
-// the port's occupancy, and an insurance of one worst case per port instead of
-// one per queue. The threshold T is the policy's.
+// dsh is a miniature of Dynamic and Shared Headroom without its estimator (tau = 0). It has a pause
+// per queue and a pause per port. The shared segment is admitted by the occupancy of the port, and
+// the insurance covers one worst case per port instead of one per queue. T comes from the policy.
 type dsh struct{}
 
 var dshEntry = registry.Entry[flowctl.New]{
@@ -22,7 +21,7 @@ var dshEntry = registry.Entry[flowctl.New]{
 	New: func(any) (flowctl.Scheme, error) { return dsh{}, nil },
 }
 
-// Reserve implements flowctl.Scheme: the insurance, once per port.
+// Reserve implements flowctl.Scheme: one insurance per port.
 func (dsh) Reserve(p *link.Port) units.Bytes {
 	return link.Headroom{Rule: link.RuleExact}.Of(p)
 }
@@ -30,8 +29,7 @@ func (dsh) Reserve(p *link.Port) units.Bytes {
 // Properties implements flowctl.Scheme.
 func (dsh) Properties() flowctl.Properties { return flowctl.Properties{} }
 
-// Gate implements flowctl.Scheme: over plain PFC the upstream sees the union of
-// both levels.
+// Gate implements flowctl.Scheme: with plain PFC the upstream sees the union of both levels.
 func (dsh) Gate(p flowctl.Port) flowctl.Gate { return flowctl.NewPauseGate(p) }
 
 // Receiver implements flowctl.Scheme.
@@ -61,7 +59,7 @@ func (r *dshReceiver) levels(now units.Time, class uint8) (port mmu.Ingress, t u
 	return v.IngressPort(r.port.Index(), r.all), t
 }
 
-// Place: private, shared by the port's occupancy, insurance.
+// Place chooses private, shared by the port's occupancy, then insurance.
 func (r *dshReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	v := r.port.View()
 	if v.In(a.In, a.Class, mmu.Private)+a.Bytes <= v.PrivateSize() {
@@ -90,8 +88,8 @@ func (r *dshReceiver) Released(now units.Time, a *mmu.Arrival) {
 	r.update(now, a.Class)
 }
 
-// Resumes implements flowctl.Resuming. The port is looked at whenever a frame of any
-// of its queues leaves, a queue only for its own.
+// Resumes implements flowctl.Resuming. A port is re-evaluated when a frame of any of its queues
+// leaves, a queue only when one of its own frames leaves.
 func (r *dshReceiver) Resumes(now units.Time, rest *flowctl.Rest) bool {
 	_, t := r.port.Policy().Level(now, rest.View, r.port.Index(), rest.Class)
 	port := rest.View.IngressPort(r.port.Index(), r.all)
@@ -105,7 +103,7 @@ func (r *dshReceiver) Resumes(now units.Time, rest *flowctl.Rest) bool {
 // Quiet implements flowctl.Resuming.
 func (r *dshReceiver) Quiet(class uint8) units.Time { return r.left[class] }
 
-// update runs both state machines and tells the union.
+// update runs both state machines and requests the union of their pauses.
 func (r *dshReceiver) update(now units.Time, class uint8) {
 	port, t := r.levels(now, class)
 	q := r.port.View().Ingress(r.port.Index(), class)
@@ -129,9 +127,8 @@ func (r *dshReceiver) update(now units.Time, class uint8) {
 	}
 }
 
-// With 1/7 of SIH's headroom an incast is still lossless. The buffer is so small
-// that what is in flight does not fit under N_q T: ports are paused and their
-// insurance is used.
+// With 1/7 of SIH's headroom an incast is still lossless. The buffer is so small that frames in
+// flight do not fit under N_q T: ports are paused and use their insurance.
 func TestDSHEndToEnd(t *testing.T) {
 	cfg := incast(t)
 	cfg.Switch.Buffer.Size = 450 * units.KB
@@ -140,7 +137,7 @@ func TestDSHEndToEnd(t *testing.T) {
 	if total.Pauses == 0 || total.Pauses != total.Resumes {
 		t.Errorf("%d pauses, %d resumes", total.Pauses, total.Resumes)
 	}
-	if total.PeakHead == 0 {
+	if total.PeakHeadroom == 0 {
 		t.Error("the insurance was never used")
 	}
 }

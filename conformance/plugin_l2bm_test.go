@@ -10,25 +10,25 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// l2bm is a miniature of L2BM: a queue whose packets leave soon gets more of the
-// buffer. T = (C / tau) alpha (B - Q), with tau the mean remaining sojourn of the
-// packets of an ingress queue and C the sum over the queues that hold packets.
-// Time behind a paused egress does not count (paused_time: freeze).
+// l2bm is a miniature of L2BM: a queue whose packets leave soon gets more of the buffer.
+// T = (C / tau) alpha (B - Q), with tau the mean remaining sojourn time of the packets of an ingress
+// queue and C the sum over all queues with packets. Time behind a paused egress does not count
+// (paused_time: freeze).
 type l2bm struct {
 	view   mmu.View
 	rates  []units.Rate
 	queues []l2bmQueue
-	slots  []l2bmSlot   // by slot of the packet
-	since  []units.Time // by egress queue: start of its pause; Never when open
+	slots  []l2bmSlot   // by packet slot
+	since  []units.Time // by egress queue: start of its pause; Never: not paused
 }
 
 type l2bmQueue struct {
-	sum units.Time // S: expected departures
+	sum units.Time // S: sum of expected departure times
 	n   units.Time // N
 }
 
 type l2bmSlot struct {
-	leaves  units.Time // expected; 0 when the slot is free
+	leaves  units.Time // expected departure; 0: the slot is free
 	in, out int        // queues
 }
 
@@ -49,12 +49,12 @@ func (p *l2bm) NeedsPairs() {}
 // shortest is the floor of tau: one full frame at line rate.
 func (p *l2bm) shortest(out int) units.Time { return max(1, p.rates[out]).TxTime(1048) }
 
-// expected is when a frame at the end of an egress queue will have left.
+// expected returns when a frame at the end of an egress queue will have left.
 func (p *l2bm) expected(now units.Time, v mmu.View, out int, class uint8, b units.Bytes) units.Time {
 	return now + p.rates[out].TxTime(v.Egress(out, class)+b)
 }
 
-// tau is S / N - now, with an arriving frame counted when there is one.
+// tau returns S / N - now, including an arriving frame if there is one.
 func (p *l2bm) tau(now units.Time, queue int, arriving units.Time) units.Time {
 	q := p.queues[queue]
 	if arriving > 0 {
@@ -83,8 +83,8 @@ func (p *l2bm) threshold(now units.Time, v mmu.View, queue int, arriving units.T
 	return min(free, units.Bytes(int64(free)/alpha*int64(sum/units.Nanosecond)/int64(max(1, tau/units.Nanosecond))))
 }
 
-// Fits implements buffer.Policy: lossy queues are held against the same
-// threshold at the ingress, and against DT at the egress.
+// Fits implements buffer.Policy. Lossy queues are compared with the same threshold at the ingress
+// and with DT at the egress.
 func (p *l2bm) Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool {
 	queue := a.In*mmu.Classes + int(a.Class)
 	t := p.threshold(now, v, queue, p.expected(now, v, a.Out, a.Class, a.Bytes))
@@ -99,7 +99,7 @@ func (p *l2bm) Level(now units.Time, v mmu.View, port int, class uint8) (q, xoff
 	return v.In(port, class, mmu.Shared), p.threshold(now, v, port*mmu.Classes+int(class), 0)
 }
 
-// Enqueued implements buffer.Observer: the egress queue holds the frame already.
+// Enqueued implements buffer.Observer: the egress queue already counts the frame.
 func (p *l2bm) Enqueued(now units.Time, v mmu.View, a *mmu.Arrival) {
 	for len(p.slots) <= int(a.Slot) {
 		p.slots = append(p.slots, l2bmSlot{})
@@ -110,15 +110,15 @@ func (p *l2bm) Enqueued(now units.Time, v mmu.View, a *mmu.Arrival) {
 	p.queues[s.in].n++
 }
 
-// Dequeued implements buffer.Observer: the packet's own value is taken back, so
-// an empty queue has S = 0 exactly.
+// Dequeued implements buffer.Observer. It subtracts exactly the value added for the packet, so that
+// an empty queue has S = 0.
 func (p *l2bm) Dequeued(_ units.Time, _ mmu.View, a *mmu.Arrival) {
 	s := &p.slots[a.Slot]
 	p.queues[s.in].sum -= s.leaves
 	p.queues[s.in].n--
 	s.leaves = 0
 	if q := p.queues[s.in]; q.n == 0 && q.sum != 0 {
-		panic("l2bm: an empty queue expects departures")
+		panic("l2bm: an empty queue has expected departures")
 	}
 }
 
@@ -141,7 +141,7 @@ func (p *l2bm) EgressPaused(now units.Time, port int, class uint8, on bool) {
 	}
 	for in, n := range moved {
 		if have := p.view.Pair(in, port, class).Packets; have != n {
-			panic("l2bm: the pair matrix does not know the packets behind an egress")
+			panic("l2bm: the pair matrix does not match the packets of an egress")
 		}
 	}
 }

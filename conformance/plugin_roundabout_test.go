@@ -11,23 +11,22 @@ import (
 	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
-// roundabout is a miniature of Roundabout. A switch whose egress stays paused
-// sends a probe upstream, along the pauses; a probe that comes back closes a loop
-// and makes its sender the coordinator of a round. In a round every switch of the
-// loop sets buffer aside, grants it upstream as credit, and forces frames out
-// within the credit it got itself: the loop turns although it is paused. What
-// leaves the loop's egress becomes the next credit. Frames from other ports wait
-// aside, RESUMEs are held. The round ends when some switch no longer holds much
-// of the loop; the end travels with the data, so nothing forced is behind it.
+// roundabout is a miniature of Roundabout. A switch whose egress stays paused sends a probe upstream,
+// along the pauses. A probe that returns closes a loop and makes its sender the coordinator of a
+// round. In a round every switch of the loop sets buffer aside and grants it upstream as credit. It
+// forces frames out within the credit it received, so the loop moves although it is paused. Each
+// departure from the loop's egress becomes the next credit. Frames from other ports are set aside,
+// and RESUMEs are withheld. The round ends when a switch stores little of the loop. The end message
+// follows the data, so no forced frame comes after it.
 type roundabout struct {
 	s       deadlock.Switch
-	patient units.Time // how long a paused egress with frames is no deadlock
+	patient units.Time // how long an egress with frames may be paused before it is suspected
 	rounds  uint64
 
-	pauser [maxPorts]uint64                    // by egress: who paused it, from the header on its PFC frame
+	pauser [maxPorts]uint64                    // by egress: switch that paused it, from the header of its PFC frame
 	since  [maxPorts][mmu.Classes]units.Time   // by egress: start of the pause
-	probed struct{ initiator, class, out int } // last probe passed on
-	early  struct{ round, total uint64 }       // credit that came before the start of its round
+	probed struct{ initiator, class, out int } // last probe forwarded
+	early  struct{ round, total uint64 }       // credit that arrived before the start of its round
 	loop   loop
 	before struct {
 		in     mmu.Ingress
@@ -37,18 +36,18 @@ type roundabout struct {
 
 const maxPorts = 8
 
-// loop is the round under way.
+// loop is the current round.
 type loop struct {
 	active, ending bool
 	coordinator    bool
 	round          uint64
 	in, out        int
 	class          uint8
-	granted        uint64 // to the upstream, in this round
-	allowed, sent  uint64 // by the downstream, in this round
+	granted        uint64 // to the upstream in this round
+	allowed, sent  uint64 // by and to the downstream in this round
 }
 
-// Messages: operation, round or initiator, class, argument.
+// Message types. A message has operation, round or initiator, class, argument.
 const (
 	opProbe = 1 + iota
 	opStart
@@ -64,10 +63,10 @@ var roundaboutEntry = registry.Entry[deadlock.New]{
 	},
 }
 
-// NeedsPairs implements deadlock.Pairs: which ingress feeds a stuck egress.
+// NeedsPairs implements deadlock.Pairs, to find which ingress feeds a stuck egress.
 func (*roundabout) NeedsPairs() {}
 
-// Gated implements deadlock.Handler: a pause starts a clock.
+// Gated implements deadlock.Handler: a pause starts a timer.
 func (h *roundabout) Gated(now units.Time, port int, from, to packet.ClassMask) {
 	for c := range (to &^ from).All() {
 		h.since[port][c] = now
@@ -78,7 +77,7 @@ func (h *roundabout) Gated(now units.Time, port int, from, to packet.ClassMask) 
 // Paused implements deadlock.Handler.
 func (*roundabout) Paused(units.Time, int, packet.ClassMask, packet.ClassMask) {}
 
-// OnPFC implements deadlock.Handler: a PAUSE says who sends it.
+// OnPFC implements deadlock.Handler: a PAUSE carries the node that sends it.
 func (h *roundabout) OnPFC(_ units.Time, _ int, f *packet.Packet, ext packet.Ext) packet.Ext {
 	if _, pause, _ := f.PFC(); pause != 0 {
 		ext = append(ext, uint64(h.s.Node())+1)
@@ -109,21 +108,21 @@ func (h *roundabout) upstream(now units.Time, initiator uint64, out int, class u
 	}
 }
 
-// Wake implements deadlock.Handler: look for egress queues that are stuck.
+// Wake implements deadlock.Handler: it looks for stuck egress queues.
 func (h *roundabout) Wake(now units.Time, _ int) {
-	again := false
+	pending := false
 	for port := range h.s.Ports() {
 		for c := range uint8(mmu.Classes) {
 			if !h.stuck(port, c) || h.loop.active {
 				continue
 			}
-			again = true
+			pending = true
 			if now-h.since[port][c] >= h.patient {
 				h.upstream(now, uint64(h.s.Node()), port, c, -1)
 			}
 		}
 	}
-	if again || h.loop.active {
+	if pending || h.loop.active {
 		h.s.WakeAt(0, now+h.patient)
 	}
 }
@@ -159,7 +158,7 @@ func (h *roundabout) Control(now units.Time, port int, f *packet.Packet, ext pac
 	}
 }
 
-// probe passes a probe on; its own one closes a loop.
+// probe forwards a probe; the switch's own probe closes a loop.
 func (h *roundabout) probe(now units.Time, out int, initiator uint64, class uint8, first int) {
 	if h.loop.active || !h.stuck(out, class) {
 		return
@@ -169,13 +168,13 @@ func (h *roundabout) probe(now units.Time, out int, initiator uint64, class uint
 	case initiator == me:
 		h.rounds++
 		h.begin(now, me<<32|h.rounds, first, out, class, true)
-	case initiator < me: // the smallest number wins
+	case initiator < me: // the smallest node wins
 		h.probed.initiator, h.probed.class, h.probed.out = int(initiator), int(class), out
 		h.upstream(now, initiator, out, class, first)
 	}
 }
 
-// firstCredit is what a switch sets aside before anything has moved.
+// firstCredit is the buffer that a switch sets aside before anything has moved.
 const firstCredit = 8 * 1048
 
 func (h *roundabout) begin(now units.Time, round uint64, in, out int, class uint8, coordinator bool) {
@@ -195,7 +194,7 @@ func (h *roundabout) begin(now units.Time, round uint64, in, out int, class uint
 	}
 }
 
-// grant tells the upstream what it may force in all in this round.
+// grant tells the upstream the total it may force in this round.
 func (h *roundabout) grant(now units.Time, b units.Bytes) {
 	if h.loop.granted += uint64(b); b > 0 {
 		h.send(now, h.loop.in, opCredit, h.loop.round, uint64(h.loop.class), h.loop.granted)
@@ -221,15 +220,15 @@ func (h *roundabout) Arriving(_ units.Time, p *packet.Packet, out *int) deadlock
 	}
 }
 
-// Departing implements deadlock.Hook: remember the books before the frame leaves.
+// Departing implements deadlock.Hook: it records the counters before the frame leaves.
 func (h *roundabout) Departing(_ units.Time, _ int, p *packet.Packet) deadlock.Verdict {
 	h.before.in, h.before.shared = h.s.View().Ingress(int(p.Port), p.Class()), h.s.View().SharedSize()
 	return deadlock.Normal
 }
 
-// Departed implements deadlock.Hook: what the frame gave up is set aside again
-// and granted. Headroom counts only when it was the loop's own: another ingress
-// may need its own back before the round is over.
+// Departed implements deadlock.Hook: the space that the frame released is set aside again and granted.
+// Headroom counts only if it was the loop's own, because another ingress may need its headroom
+// before the round ends.
 func (h *roundabout) Departed(now units.Time, _ int, p *packet.Packet) {
 	l := &h.loop
 	l.sent += uint64(p.Size)
@@ -260,7 +259,7 @@ func (h *roundabout) Departed(now units.Time, _ int, p *packet.Packet) {
 	}
 }
 
-// done ends the round at the coordinator, or passes the wish on to it.
+// done ends the round at the coordinator, or forwards the request to it.
 func (h *roundabout) done(now units.Time) {
 	l := &h.loop
 	if !l.coordinator {
@@ -272,7 +271,7 @@ func (h *roundabout) done(now units.Time) {
 	}
 }
 
-// shut ends the forcing and says so downstream, behind the last forced frame.
+// shut stops forcing and sends the end downstream, behind the last forced frame.
 func (h *roundabout) shut(now units.Time) {
 	l := &h.loop
 	l.ending = true
@@ -281,7 +280,7 @@ func (h *roundabout) shut(now units.Time) {
 	h.send(now, l.out, opEnd, l.round, uint64(l.class), 0)
 }
 
-// end: nothing forced will come any more.
+// end follows the end message: no more forced frames will arrive.
 func (h *roundabout) end(now units.Time) {
 	l := &h.loop
 	if !l.ending {
@@ -300,7 +299,7 @@ func (h *roundabout) end(now units.Time) {
 	h.s.WakeAt(0, now+h.patient)
 }
 
-// With no handler the ring is dead: nothing moves any more, for ever.
+// Without a handler the ring is deadlocked: nothing moves any more.
 func TestRingDeadlocks(t *testing.T) {
 	for _, c := range []struct{ n, hops int }{{3, 2}, {4, 2}, {4, 3}} {
 		half, full := conformance.Ring(c.n, c.hops, units.MB), conformance.Ring(c.n, c.hops, units.MB)
@@ -312,7 +311,7 @@ func TestRingDeadlocks(t *testing.T) {
 	}
 }
 
-// With the handler all flows of the same rings end, in order and without loss.
+// With the handler all flows of the same rings finish, in order and without drops.
 func TestRoundaboutEndToEnd(t *testing.T) {
 	for _, c := range []struct{ n, hops int }{{3, 2}, {4, 2}, {4, 3}} {
 		n := conformance.Ring(c.n, c.hops, units.MB)
@@ -324,12 +323,12 @@ func TestRoundaboutEndToEnd(t *testing.T) {
 		}
 		for i := range r.Flows.Recv {
 			if f := &r.Flows.Recv[i]; f.Early+f.Twice != 0 {
-				t.Errorf("flow %d: %d early, %d twice", i, f.Early, f.Twice)
+				t.Errorf("flow %d: %d early, %d duplicate packets", i, f.Early, f.Twice)
 			}
 		}
 		for why, n := range r.Totals.Drops {
 			if n != 0 {
-				t.Errorf("%d drops of kind %d", n, why)
+				t.Errorf("%d drops with reason %d", n, why)
 			}
 		}
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// timedControl is a congestion control with a timer of its own and a rate that
-// moves send times: halves at a mark, rises by a tenth every 10 us.
+// timedControl is a congestion control with its own timer and a rate that moves send times. It halves
+// at a mark and rises by a tenth every 10 us.
 type timedControl struct {
 	line, rate units.Rate
 	next       units.Time
-	late       *int // timers that did not come when they were due
+	late       *int // timers that did not fire when due
 }
 
 var timersLate int
@@ -48,11 +48,11 @@ func (c *timedControl) OnTimer(now units.Time) {
 	c.next = now + 10*units.Microsecond
 }
 
-// The NIC calls OnTimer at exactly the time that NextTimer gave.
+// The NIC calls OnTimer at exactly the time that NextTimer returned.
 func TestTimersComeInTime(t *testing.T) {
 	timersLate = 0
 	conformance.CongestionControl(t, timedEntry)
-	// Also of a flow that cannot send yet: its class is paused when it starts.
+	// Also for a flow that cannot send yet, because its class is paused when it starts.
 	host := topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}
 	n := conformance.NewNetwork(topo.OneSwitch(3, host))
 	n.Control, _ = timedEntry.New(nil)

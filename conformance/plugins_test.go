@@ -18,9 +18,9 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// The files plugin_*_test.go hold throw-away miniatures of published schemes.
-// They prove the shape of the plug points: each is one file, registers itself as
-// a user's own scheme would, and runs without a change to the core.
+// The files plugin_*_test.go contain miniatures of published schemes. They prove that the plug points
+// suffice: each is one file, registers itself like a user's own scheme, and needs no change to the
+// core.
 
 func init() {
 	flowctl.Schemes.Register(cbfcEntry)
@@ -30,8 +30,8 @@ func init() {
 	deadlock.Handlers.Register(roundaboutEntry)
 }
 
-// incast is a fabric in which eight hosts send to one at the same time, beside
-// some background, without congestion control.
+// incast returns a fabric in which eight hosts send to one at the same time, with some background
+// traffic and without congestion control.
 func incast(t *testing.T) *scenario.Config {
 	t.Helper()
 	cfg := scenario.Default()
@@ -49,9 +49,8 @@ func incast(t *testing.T) *scenario.Config {
 	return cfg
 }
 
-// runScenario builds a scenario with invariants strict, lets patch change what a
-// scenario file cannot say yet, runs it and demands that every flow ends without
-// loss and in order.
+// runScenario builds a scenario with invariant checks and runs it. patch may change what a scenario
+// file cannot express. Every flow must finish without drops and in order.
 func runScenario(t *testing.T, cfg *scenario.Config, patch func(*fabric.Fabric)) sim.Totals {
 	t.Helper()
 	b, err := fabric.New(cfg, fabric.Options{Invariants: true})
@@ -70,7 +69,7 @@ func runScenario(t *testing.T, cfg *scenario.Config, patch func(*fabric.Fabric))
 	}
 	for _, c := range b.Checks {
 		if c.Broken != 0 {
-			t.Errorf("%d invariants broken, the first: %s", c.Broken, c.First)
+			t.Errorf("%d invariant violations, first: %s", c.Broken, c.First)
 		}
 	}
 	for i := range b.Flows.Flow {
@@ -78,7 +77,7 @@ func runScenario(t *testing.T, cfg *scenario.Config, patch func(*fabric.Fabric))
 			t.Errorf("flow %d did not finish", i)
 		}
 		if r := &b.Flows.Recv[i]; r.Early+r.Twice != 0 || b.Flows.Send[i].Resent != 0 {
-			t.Errorf("flow %d: %d early, %d twice, %d sent again", i, r.Early, r.Twice, b.Flows.Send[i].Resent)
+			t.Errorf("flow %d: %d early, %d duplicate, %d retransmitted packets", i, r.Early, r.Twice, b.Flows.Send[i].Resent)
 		}
 	}
 	total := f.Totals()
@@ -90,7 +89,7 @@ func runScenario(t *testing.T, cfg *scenario.Config, patch func(*fabric.Fabric))
 	return total
 }
 
-// Two workers do to every plug-in's network what one does.
+// With two workers the network of every plug-in gives the same result as with one.
 func TestWorkersAgree(t *testing.T) {
 	for name, change := range map[string]func(*conformance.Network){
 		"cbfc":     func(n *conformance.Network) { n.Flow = always(cbfcEntry) },

@@ -8,14 +8,13 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/buffer"
-	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// Policy checks a buffer policy: an idle switch takes its first frame, nothing is
-// admitted that does not fit, and under PFC, or the flow control that it relies on, a
-// congested fabric of lossless and lossy classes loses no lossless frame, ends, and leaves
-// nothing paused. If it is Proportional, results are the same without what that saves; if it
-// is an Expeller, what it takes back is lossy, and taken when it says.
+// Policy checks a buffer policy. An idle switch must accept its first frame, and no frame may be
+// admitted without room. A congested fabric with lossless and lossy classes runs with PFC or the
+// flow control that the policy requires: no lossless frame is dropped, all flows finish, and
+// nothing stays paused. Results must not depend on shortcuts (buffer.Proportional). A
+// buffer.Expeller must expel only lossy frames, and only when due.
 func Policy(t testing.TB, e registry.Entry[buffer.New]) {
 	t.Helper()
 	idleSwitch(t, e)
@@ -33,7 +32,6 @@ func Policy(t testing.TB, e registry.Entry[buffer.New]) {
 		watch := &policyWatch{bounded: e.Promises&registry.Bounded != 0}
 		n := NewNetwork(dumbbell())
 		n.Until, n.Cell = 400*units.Millisecond, c.cell
-		partner(n, e)
 		if c.lossy {
 			n.Kinds[5], n.Kinds[6], n.Kinds[7] = mmu.Lossy, mmu.Lossy, mmu.Lossy
 		}
@@ -45,48 +43,22 @@ func Policy(t testing.TB, e registry.Entry[buffer.New]) {
 			}
 			return watch.wrap(p), nil
 		}
-		judge(t, name, same(t, name, n), wants{lossless: true, inOrder: !c.lossy, finish: true})
+		judge(t, name, runTwice(t, name, n), requirements{lossless: true, inOrder: !c.lossy, finish: true})
 		if watch.report(t, name); watch.broke {
-			return // without the watch a run might not end
+			return // without the wrapper a run might not end
 		}
 		n.Policy = func(_ int, env buffer.Env) (buffer.Policy, error) { return e.New(paramsOf(e), env) }
-		shortcuts(t, name, n)
+		checkShortcuts(t, name, n)
 	}
 	noAllocs(t, e.Name+"/allocations", func(packets int) *Network {
 		n := NewNetwork(dumbbell())
 		n.Flows = burst(packets, 0)
-		partner(n, e)
 		n.Policy = func(_ int, env buffer.Env) (buffer.Policy, error) { return e.New(paramsOf(e), env) }
 		return n
 	})
-	gauges(t, buffer.Policies, e, func(c *scenario.Config, x scenario.Choice) {
+	checkGauges(t, buffer.Policies, e, func(c *scenario.Config, x scenario.Choice) {
 		c.Switch.Policy = x
-		if name := partnerOf(e); name != "" {
-			c.Switch.FlowControl = must(scenario.Choose("flow_control", name))
-		}
 	})
-}
-
-// partnerOf returns the flow control that a policy relies on; empty: any does.
-func partnerOf(e registry.Entry[buffer.New]) string {
-	l := mmu.NewLedger(mmu.Spec{Ports: 1, Size: units.MiB, Shared: units.MiB})
-	p, err := e.New(paramsOf(e), buffer.Env{View: l.View(), Rates: []units.Rate{units.Gbps}})
-	if err != nil {
-		return ""
-	}
-	if q, ok := p.(buffer.Partnered); ok {
-		return q.FlowControls()[0]
-	}
-	return ""
-}
-
-// partner makes a network run that flow control.
-func partner(n *Network, e registry.Entry[buffer.New]) {
-	if name := partnerOf(e); name != "" {
-		s := must(flowctl.Schemes.Get(name))
-		scheme := must(s.New(s.Params()))
-		n.Flow = func(int, int) flowctl.Scheme { return scheme }
-	}
 }
 
 // idleSwitch offers one frame of each class to an empty switch.
@@ -114,11 +86,11 @@ func idleSwitch(t testing.TB, e registry.Entry[buffer.New]) {
 	}
 }
 
-// policyWatch wraps a policy and looks at every call from inside the switch.
+// policyWatch wraps a policy and checks every call from the switch.
 type policyWatch struct {
 	faults
 	bounded bool
-	broke   bool // it took back what it must not, or not what it said
+	broke   bool // Expel returned something invalid
 }
 
 func (w *policyWatch) wrap(p buffer.Policy) buffer.Policy {
@@ -148,7 +120,7 @@ type watchedPolicy struct {
 	wake     wakeRule
 	now      units.Time
 	stored   map[uint32]mmu.Arrival // by slot
-	highest  map[int]units.Bytes    // by ingress queue: the highest threshold so far
+	highest  map[int]units.Bytes    // by ingress queue: highest threshold so far
 }
 
 func (p *watchedPolicy) Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool {
@@ -157,23 +129,23 @@ func (p *watchedPolicy) Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool {
 	if a.Kind == mmu.Lossless {
 		q, xoff := p.Policy.Level(now, v, a.In, a.Class)
 		if q < 0 || xoff < 0 {
-			p.w.add("at %s the level of a queue is %d B of %d B", now, q, xoff)
+			p.w.add("at %s a queue has level %d B and threshold %d B (expected 0 or more)", now, q, xoff)
 		}
 		p.highest[queue] = max(p.highest[queue], xoff)
 	}
 	fits := p.Policy.Fits(now, v, a)
 	if fits && a.Bytes > v.SharedFree() {
-		p.w.add("at %s a frame of %d B is admitted to %d B", now, a.Bytes, v.SharedFree())
+		p.w.add("at %s a frame of %d B is admitted with %d B free", now, a.Bytes, v.SharedFree())
 	}
 	if p.w.bounded && fits && a.Kind == mmu.Lossless && v.In(a.In, a.Class, mmu.Shared)+a.Bytes > max(a.Bytes, p.highest[queue]) {
-		p.w.add("bounded: at %s queue %d grows to %d B, its threshold was never above %d B", now, queue,
+		p.w.add("bounded: at %s queue %d grows to %d B, although its threshold was never above %d B", now, queue,
 			v.In(a.In, a.Class, mmu.Shared)+a.Bytes, p.highest[queue])
 	}
 	return fits
 }
 
-// Enqueued also checks what the switch owes an observer: a slot is taken once,
-// and what leaves is what came.
+// Enqueued also checks the switch: a slot is used once at a time, and a frame leaves as it was
+// stored.
 func (p *watchedPolicy) Enqueued(now units.Time, v mmu.View, a *mmu.Arrival) {
 	if _, taken := p.stored[a.Slot]; taken || a.Slot == 0 {
 		p.w.add("at %s slot %d is taken twice", now, a.Slot)
@@ -186,7 +158,7 @@ func (p *watchedPolicy) Enqueued(now units.Time, v mmu.View, a *mmu.Arrival) {
 
 func (p *watchedPolicy) Dequeued(now units.Time, v mmu.View, a *mmu.Arrival) {
 	if was := p.stored[a.Slot]; was != *a {
-		p.w.add("at %s slot %d leaves as %+v, it came as %+v", now, a.Slot, *a, was)
+		p.w.add("at %s slot %d leaves as %+v (expected %+v)", now, a.Slot, *a, was)
 	}
 	delete(p.stored, a.Slot)
 	if p.observer != nil {
@@ -212,7 +184,7 @@ func (p *watchedPolicy) Wake(now units.Time, v mmu.View) {
 	p.waker.Wake(now, v)
 }
 
-// ExpelAt implements buffer.Expeller, also for policies that take nothing back.
+// ExpelAt implements buffer.Expeller, also for policies that never expel.
 func (p *watchedPolicy) ExpelAt(now units.Time, v mmu.View) units.Time {
 	if p.expeller == nil {
 		return units.Never
@@ -220,16 +192,16 @@ func (p *watchedPolicy) ExpelAt(now units.Time, v mmu.View) units.Time {
 	return p.expeller.ExpelAt(now, v)
 }
 
-// Expel also checks what a policy owes the switch: the queue is lossy and holds something,
-// it was time, and when it was time there is one.
+// Expel also checks the policy: it returns a queue exactly when one is due, and the queue is lossy
+// and not empty.
 func (p *watchedPolicy) Expel(now units.Time, v mmu.View) (port int, class uint8, ok bool) {
 	due := p.expeller.ExpelAt(now, v)
 	port, class, ok = p.expeller.Expel(now, v)
 	switch {
 	case ok != (due <= now):
-		p.w.add("push-out: at %s a frame is taken back: %t, it was to be at %s", now, ok, due)
+		p.w.add("push-out: at %s Expel returns %t, but ExpelAt returned %s", now, ok, due)
 	case ok && (v.Kind(class) != mmu.Lossy || v.Egress(port, class) == 0):
-		p.w.add("push-out: at %s port %d is to give up a frame of class %d", now, port, class)
+		p.w.add("push-out: at %s Expel returns port %d, class %d (expected a lossy queue with frames)", now, port, class)
 	default:
 		return port, class, ok
 	}

@@ -32,12 +32,12 @@ type lateWaker struct{ badPolicy }
 func (*lateWaker) NextWake() units.Time      { return 5 }
 func (*lateWaker) Wake(units.Time, mmu.View) {}
 
-// wrongExpeller takes back what it must not, or says that it will and does not.
+// wrongExpeller expels from a wrong queue, or does not expel when it is due.
 type wrongExpeller struct {
 	badPolicy
-	kind mmu.Kind // of the queue that it names
+	kind mmu.Kind // kind of the queue that it returns
 	none bool
-	long bool // it names a queue that is there
+	long bool // it returns a queue that is not empty
 }
 
 func (*wrongExpeller) Enqueued(units.Time, mmu.View, *mmu.Arrival) {}
@@ -66,8 +66,7 @@ func (p *wrongExpeller) Expel(_ units.Time, v mmu.View) (port int, class uint8, 
 	return port, class, ok && !p.none
 }
 
-// greedy claims a larger share for the fast path than its threshold of a sixteenth of
-// what is free.
+// greedy has a threshold of 1/16 of the free bytes, but claims another share for the fast path.
 type greedy struct{ share mmu.Share }
 
 func (*greedy) level(v mmu.View) units.Bytes { return v.SharedFree() / 16 }
@@ -90,22 +89,22 @@ func TestPolicyAcceptsTrueShare(t *testing.T) {
 
 func TestPolicyRejects(t *testing.T) {
 	for _, c := range []struct {
-		name, about string
-		policy      buffer.Policy
+		name, want string
+		policy     buffer.Policy
 	}{
 		{"refuses at an empty switch", "empty switch refuses", &badPolicy{limit: 500}},
-		{"admits what does not fit", "is admitted to", &badPolicy{limit: 20 * units.KB, fits: func(mmu.View, *mmu.Arrival) bool { return true }}},
+		{"admits without room", "is admitted with", &badPolicy{limit: 20 * units.KB, fits: func(mmu.View, *mmu.Arrival) bool { return true }}},
 		{"ignores its own threshold", "bounded", &badPolicy{limit: 20 * units.KB, fits: func(v mmu.View, a *mmu.Arrival) bool { return a.Bytes <= v.SharedFree() }}},
 		{"wakes in the past", "wake contract", &lateWaker{badPolicy{limit: 20 * units.KB}}},
-		{"claims four times what is free", "shortcuts", &greedy{mmu.Share{Num: 4}}},
-		{"takes a lossless frame back", "push-out", &wrongExpeller{badPolicy: badPolicy{limit: 20 * units.KB}, kind: mmu.Lossless, long: true}},
-		{"takes a frame back that is not there", "push-out", &wrongExpeller{badPolicy: badPolicy{limit: 20 * units.KB}, kind: mmu.Lossy}},
-		{"takes nothing back when it says so", "push-out", &wrongExpeller{badPolicy: badPolicy{limit: 20 * units.KB}, kind: mmu.Lossless, long: true, none: true}},
-		{"never lets a queue resume", "did not finish", &badPolicy{limit: -1, fits: func(mmu.View, *mmu.Arrival) bool { return false }}},
+		{"claims four times the free bytes", "shortcuts", &greedy{mmu.Share{Num: 4}}},
+		{"expels a lossless frame", "push-out", &wrongExpeller{badPolicy: badPolicy{limit: 20 * units.KB}, kind: mmu.Lossless, long: true}},
+		{"expels from an empty queue", "push-out", &wrongExpeller{badPolicy: badPolicy{limit: 20 * units.KB}, kind: mmu.Lossy}},
+		{"expels nothing when due", "push-out", &wrongExpeller{badPolicy: badPolicy{limit: 20 * units.KB}, kind: mmu.Lossless, long: true, none: true}},
+		{"never lets a queue resume", "is above its threshold", &badPolicy{limit: -1, fits: func(mmu.View, *mmu.Arrival) bool { return false }}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := registry.Entry[buffer.New]{Name: "mutant", Promises: registry.Bounded, New: func(any, buffer.Env) (buffer.Policy, error) { return c.policy, nil }}
-			mustReject(t, c.about, func(tb testing.TB) { conformance.Policy(tb, e) })
+			mustReject(t, c.want, func(tb testing.TB) { conformance.Policy(tb, e) })
 		})
 	}
 }

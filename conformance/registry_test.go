@@ -19,12 +19,12 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// every runs the suite of a plug point on each entry of its table, the
-// throw-away plug-ins of this package included.
+// every runs the suite of a plug point on each entry of its table, including the plug-ins of this
+// package.
 func every[N any](t *testing.T, table *registry.Table[N], suite func(testing.TB, registry.Entry[N])) {
 	for _, e := range table.All() {
 		if e.Name == "test-bad" {
-			continue // has mistakes on purpose
+			continue // contains mistakes on purpose
 		}
 		t.Run(e.Name, func(t *testing.T) { suite(t, e) })
 	}
@@ -44,7 +44,7 @@ func TestScheduler(t *testing.T) {
 
 func TestCongestionControl(t *testing.T) { every(t, cc.Algorithms, conformance.CongestionControl) }
 
-// topologies: the defaults of custom are empty.
+// The default parameters of custom are empty.
 func TestTopology(t *testing.T) {
 	every(t, topo.Topologies, func(t testing.TB, e registry.Entry[topo.New]) {
 		if e.Name != "custom" {
@@ -53,8 +53,8 @@ func TestTopology(t *testing.T) {
 	})
 }
 
-// Parameters with which generators make a few flows; those that are not here make some
-// with their defaults.
+// generatorParams are parameters with which generators produce a few flows. Generators that are not
+// listed do so with their defaults.
 var generatorParams = map[string]any{
 	"poisson": &workload.Poisson{Sizes: "10KB", AtOnce: 1}, "incast": &workload.Incast{Senders: 4, Size: 20 * units.KB},
 	"query_response": &workload.QueryResponse{Size: 50 * units.KB, Rate: 20000}, "request": &workload.Request{Size: 50 * units.KB, Servers: 3, Rate: 20000},
@@ -64,6 +64,8 @@ var generatorParams = map[string]any{
 	"ring_allreduce":   &workload.RingAllReduce{Size: 100 * units.KB, Order: "hosts", Repeat: 1},
 	"halving_doubling": &workload.HalvingDoubling{Size: 100 * units.KB, Order: "hosts", Repeat: 1},
 	"all_to_all":       &workload.AllToAll{Size: 100 * units.KB, Order: "hosts", Repeat: 1, Parallel: 1},
+	"training": &workload.Training{Layers: 2, Hidden: 64, Sequence: 16, MicroBatch: 1, MicroBatches: 2, TP: 2, PP: 2, DP: 2,
+		Bytes: 2, TFLOPS: 1, Algorithm: "ring", Channels: 1, Iterations: 1, Placement: "packed"},
 }
 
 func TestGenerator(t *testing.T) {
@@ -75,7 +77,7 @@ func TestGenerator(t *testing.T) {
 		case !ok:
 			params = e.Params()
 			if _, err := e.New(params).Check(&workload.Env{MaxSize: units.GB, MaxDelay: units.Second, Load: 1}); err != nil {
-				t.Skipf("its defaults make no flows (%v): add parameters to this test", err)
+				t.Skipf("the defaults give no flows (%v): add parameters to this test", err)
 			}
 		}
 		conformance.Generator(t, e, params, func(w *scenario.Workload) {

@@ -9,17 +9,17 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Ports of a switch of a Ring.
+// Ports of the switches of a Ring.
 const (
 	RingHost = 0 // to its host
 	RingNext = 1 // clockwise
 	RingPrev = 2 // counter-clockwise
 )
 
-// Ring returns a network of n switches with one host each. Data goes clockwise
-// only, so the buffers of the ring depend on each other in a circle; replies go
-// the short way back. Every host sends to the one that many hops further, at line
-// rate, all at the same time: under PFC without expiry the ring deadlocks.
+// Ring returns a network of n switches in a ring, with one host each. Data travels clockwise, so
+// the buffers of the ring form a circular dependency; replies take the same links back. Every
+// host sends size bytes to the host that is hops switches further, all at line rate and at the
+// same time. With PFC without expiry the ring deadlocks.
 func Ring(n, hops int, size units.Bytes) *Network {
 	g := &topo.Graph{Hosts: n}
 	link := func(a, pa, b, pb int) {
@@ -35,7 +35,7 @@ func Ring(n, hops int, size units.Bytes) *Network {
 		link(n+i, RingNext, n+(i+1)%n, RingPrev)
 	}
 	net := NewNetwork(g)
-	net.PFC.Indefinite, net.Timeout = true, units.Second // nothing is ever lost: what is late is stuck
+	net.PFC.Indefinite, net.Timeout = true, units.Second // no frame is lost, so a late flow is stuck
 	net.Tables = make([]*route.Table, 2*n)
 	for i := range n {
 		t := route.NewTable(n)
@@ -49,7 +49,7 @@ func Ring(n, hops int, size units.Bytes) *Network {
 	}
 	for i := range n {
 		net.Flows = append(net.Flows, dataplane.Flow{Size: size, Src: uint16(i), Dst: uint16((i + hops) % n), Class: 1, Pinned: true})
-		// Replies are pinned to the way back: flow i's go counter-clockwise.
+		// Replies are pinned to the path back: they go counter-clockwise.
 		for at := (i + hops) % n; at != i; at = (at + n - 1) % n {
 			net.Tables[n+at].Pinned[uint32(i)<<1|1] = RingPrev
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// routeTable has one, two and three ways to a host, none to the last, and a flow
-// that is pinned to a port of its own.
+// routeTable returns a table with one, two and three ports for hosts 0, 1 and 2, none for host 3,
+// and pinned ports for flow 7.
 func routeTable() *route.Table {
 	t := route.NewTable(4)
 	t.To[0], t.To[1], t.To[2] = t.Add(4), t.Add(1, 2), t.Add(0, 3, 5)
@@ -20,7 +20,7 @@ func routeTable() *route.Table {
 	return t
 }
 
-// routeEnv is that of a switch of eight ports in which nothing waits.
+// routeEnv returns the environment of an empty switch with eight ports.
 func routeEnv(table *route.Table) route.Env {
 	rates := make([]units.Rate, 8)
 	for i := range rates {
@@ -29,10 +29,10 @@ func routeEnv(table *route.Table) route.Env {
 	return route.NewEnv(table, mmu.NewLedger(mmu.Spec{Ports: len(rates)}).View(), rates, 5)
 }
 
-// Router checks a router: only ports of the table, pinned flows where they are
-// pinned, -1 for what cannot be reached, one port per flow where order is
-// promised, and per flowlet where that is, the same choices from the same seed, no
-// allocations; in a network nothing is lost and everything arrives.
+// Router checks a router. It must use only ports of the table, obey pins, and return -1 for
+// unreachable hosts. If promised, it keeps one port per flow, or per flowlet. The same seed must
+// give the same choices, and nothing may be allocated. In a network nothing is dropped and all
+// flows finish.
 func Router(t testing.TB, e registry.Entry[route.New]) {
 	t.Helper()
 	build := func(env route.Env) (route.Router, error) { return e.New(paramsOf(e), env) }
@@ -59,18 +59,17 @@ func Router(t testing.TB, e registry.Entry[route.New]) {
 	n := NewNetwork(topo.LeafSpine(2, 3, 3, host, host))
 	n.Flows, n.Until, n.Router = burst(40, 0), 400*units.Millisecond, build
 	order := e.Promises&registry.InOrder != 0
-	judge(t, name, same(t, name, n), wants{lossless: true, inOrder: order, finish: true})
+	judge(t, name, runTwice(t, name, n), requirements{lossless: true, inOrder: order, finish: true})
 }
 
-// portsOfTable sends packets of many flows, some in bursts with gaps between them,
-// through two routers.
+// portsOfTable sends packets of many flows through two routers, some in bursts with gaps.
 func portsOfTable(t testing.TB, e registry.Entry[route.New], a, b route.Router) bool {
 	t.Helper()
 	gap := units.Time(0)
 	if e.Promises&registry.Flowlets != 0 {
 		g, ok := a.(route.Gapped)
 		if !ok {
-			t.Errorf("%s: promises order within flowlets, but does not say what ends one: it is no route.Gapped", e.Name)
+			t.Errorf("%s: promises order within flowlets, but does not implement route.Gapped", e.Name)
 			return false
 		}
 		gap = g.Gap()
@@ -87,18 +86,18 @@ func portsOfTable(t testing.TB, e registry.Entry[route.New], a, b route.Router) 
 		p := packet.Packet{Flow: flow + 100, Seq: i, Hash: route.Mix(flow), Dst: uint16(flow % 5), Meta: packet.MakeMeta(packet.Data, 1)}
 		port := a.Route(now, int(i%8), &p)
 		if other := b.Route(now, int(i%8), &p); other != port {
-			t.Errorf("%s: two routers of the same seed choose %d and %d", e.Name, port, other)
+			t.Errorf("%s: two routers with the same seed choose ports %d and %d", e.Name, port, other)
 			return false
 		}
 		if p.Dst >= 3 {
 			if port != -1 {
-				t.Errorf("%s: host %d cannot be reached, routed to port %d", e.Name, p.Dst, port)
+				t.Errorf("%s: host %d cannot be reached, but is routed to port %d (expected -1)", e.Name, p.Dst, port)
 				return false
 			}
 			continue
 		}
 		if !contains(table.Set(p.Dst), port) {
-			t.Errorf("%s: port %d is no way to host %d", e.Name, port, p.Dst)
+			t.Errorf("%s: port %d does not lead to host %d", e.Name, port, p.Dst)
 			return false
 		}
 		was, before := last[flow]
@@ -109,7 +108,7 @@ func portsOfTable(t testing.TB, e registry.Entry[route.New], a, b route.Router) 
 				t.Errorf("%s: in-order: flow %d takes ports %d and %d", e.Name, flow, was.port, port)
 				return false
 			case e.Promises&registry.Flowlets != 0 && now-was.at <= gap:
-				t.Errorf("%s: flow %d moves from port %d to %d within a flowlet, after %s of %s", e.Name, flow, was.port, port, now-was.at, gap)
+				t.Errorf("%s: flow %d moves from port %d to %d within a flowlet: after %s (expected more than %s)", e.Name, flow, was.port, port, now-was.at, gap)
 				return false
 			}
 		}
@@ -117,7 +116,7 @@ func portsOfTable(t testing.TB, e registry.Entry[route.New], a, b route.Router) 
 		last[flow] = was
 	}
 	if e.Promises&registry.Flowlets != 0 && moved == 0 {
-		t.Errorf("%s: no flow ever moved: the test says nothing about flowlets", e.Name)
+		t.Errorf("%s: no flow ever moved: flowlets were not tested", e.Name)
 	}
 	return true
 }
@@ -135,17 +134,17 @@ func pinned(t testing.TB, e registry.Entry[route.New], r route.Router) {
 	} {
 		p := packet.Packet{Flow: 7, Dst: 0, Meta: packet.MakeMeta(c.kind, 0), Flags: c.flags}
 		if port := r.Route(units.Second, 0, &p); !contains(c.want, port) {
-			t.Errorf("%s: a %s frame of flow 7 with flags %b goes to port %d, not %v", e.Name, c.kind, c.flags, port, c.want)
+			t.Errorf("%s: a %s frame of flow 7 with flags %b goes to port %d (expected %v)", e.Name, c.kind, c.flags, port, c.want)
 		}
 	}
 	p := packet.Packet{Flow: 8, Dst: 0, Flags: packet.Pinned}
 	if port := r.Route(units.Second, 0, &p); port != 4 {
-		t.Errorf("%s: a pinned flow without a pin here goes to port %d, not 4", e.Name, port)
+		t.Errorf("%s: a pinned flow without a pin in this table goes to port %d (expected 4)", e.Name, port)
 	}
 }
 
-// replaced: after new tables a router stays within the new ones, or, if it never
-// learns, within the old ones; it mixes nothing.
+// replaced checks Replace: a router uses only the new table or, if it ignores Replace, only the
+// old one.
 func replaced(t testing.TB, e registry.Entry[route.New], r route.Router) {
 	t.Helper()
 	old := routeTable()
@@ -158,7 +157,7 @@ func replaced(t testing.TB, e registry.Entry[route.New], r route.Router) {
 		return r.Route(0, 0, &p)
 	}
 	for i := range uint32(tries) {
-		send(i) // choices that must not outlive their table
+		send(i) // these choices must not survive the table
 	}
 	r.Replace(next)
 	fresh := 0

@@ -20,11 +20,11 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// This file has the suites of what scenarios are made of: topologies, generators of
-// flows, probes. They run whole scenarios, so the entry must be registered.
+// This file has the suites for the parts of scenarios: topologies, flow generators and probes.
+// They run whole scenarios, so the entry must be registered.
 
-// small is a scenario of a few hosts with some traffic.
-func small() *scenario.Config {
+// smallScenario returns a scenario with a few hosts and some traffic.
+func smallScenario() *scenario.Config {
 	c := scenario.Default()
 	c.Workload = []scenario.Workload{{
 		Name: "w", Generator: "poisson", Params: &workload.Poisson{Sizes: "10KB", AtOnce: 1}, Load: scenario.Load{Share: 0.2, Of: "host_links"},
@@ -34,14 +34,14 @@ func small() *scenario.Config {
 	return c
 }
 
-// outcome is what a run of a scenario left behind.
+// outcome is the result of running a scenario.
 type outcome struct {
 	built  *fabric.Fabric
 	totals sim.Totals
-	broken string // the first invariant that did not hold
+	broken string // first violated invariant
 }
 
-func play(c *scenario.Config, workers int) (*outcome, error) {
+func runConfig(c *scenario.Config, workers int) (*outcome, error) {
 	b, err := fabric.New(c, fabric.Options{Invariants: true})
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func play(c *scenario.Config, workers int) (*outcome, error) {
 	return o, nil
 }
 
-// done returns when each flow was complete.
+// done returns the completion time of each flow.
 func (o *outcome) done() []units.Time {
 	var times []units.Time
 	for _, s := range o.built.Flows.Send {
@@ -71,9 +71,9 @@ func (o *outcome) done() []units.Time {
 	return times
 }
 
-// Topology checks a generator of topologies, with its default parameters and with
-// others that the caller adds: what it makes is sound (topo.Graph.Check) and the same
-// every time, every host is reached from every other, and traffic on it arrives.
+// Topology checks a topology, with its default parameters and with the parameters in also. The
+// graph must be valid (topo.Graph.Check) and the same every time. Every host must be reachable
+// from every switch, and traffic must arrive.
 func Topology(t testing.TB, e registry.Entry[topo.New], also ...any) {
 	t.Helper()
 	for _, params := range append([]any{paramsOf(e)}, also...) {
@@ -92,8 +92,8 @@ func topology(t testing.TB, e registry.Entry[topo.New], params any) {
 		t.Errorf("%s: %v", e.Name, err)
 		return
 	}
-	if again, err := e.New(params); err != nil || !reflect.DeepEqual(again, g) {
-		t.Errorf("%s: it is another one the second time", e.Name)
+	if second, err := e.New(params); err != nil || !reflect.DeepEqual(second, g) {
+		t.Errorf("%s: the second graph differs from the first", e.Name)
 		return
 	}
 	for node, table := range topo.Routes(g, nil) {
@@ -107,19 +107,19 @@ func topology(t testing.TB, e registry.Entry[topo.New], params any) {
 			}
 		}
 	}
-	c := small()
+	c := smallScenario()
 	c.Topology = scenario.Fabric(e.Name, params)
-	// Long links need much headroom and patience: one lossless class, a large buffer.
+	// Long links need a lot of headroom and long timeouts: one lossless class, a large buffer.
 	c.Hosts.Reliability.Timeout, c.Hosts.Reliability.MaxTimeout = units.Second, units.Second
 	c.Run.Stop.AtMost = 10 * units.Second
 	c.Switch.Buffer.Size, c.Classes["rdma"] = units.GiB, scenario.Class{IDs: []int{1}, Kind: "lossless"}
-	finished(t, e.Name, c)
+	mustFinish(t, e.Name, c)
 }
 
-// finished runs a scenario that must deliver everything.
-func finished(t testing.TB, name string, c *scenario.Config) {
+// mustFinish runs a scenario in which all flows must finish.
+func mustFinish(t testing.TB, name string, c *scenario.Config) {
 	t.Helper()
-	o, err := play(c, 1)
+	o, err := runConfig(c, 1)
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return
@@ -129,23 +129,22 @@ func finished(t testing.TB, name string, c *scenario.Config) {
 	}
 	for i := range o.built.Flows.Flow {
 		if o.built.Flows.Offered(i) && !o.built.Flows.Done(i) {
-			t.Errorf("%s: flow %d of %d did not end", name, i, len(o.built.Flows.Flow))
+			t.Errorf("%s: flow %d of %d did not finish", name, i, len(o.built.Flows.Flow))
 			return
 		}
 	}
-	if two, err := play(c, 2); err != nil || !slices.Equal(two.done(), o.done()) {
-		t.Errorf("%s: another number of workers gives another run: %v", name, err)
+	if two, err := runConfig(c, 2); err != nil || !slices.Equal(two.done(), o.done()) {
+		t.Errorf("%s: results with two workers differ from one worker (error: %v)", name, err)
 	}
 }
 
-// Generator checks a generator of flows with parameters that make some: a scenario
-// with it builds, its flows are those of hosts, sizes and times that it was given, the
-// same seed makes the same flows, and they end. Change sets what a workload needs
-// besides the parameters; nil: nothing.
+// Generator checks a flow generator. The parameters must lead to some flows. A scenario with it
+// must build, flows must have valid hosts, sizes and times, the same seed must give the same
+// flows, and all must finish. change may set other keys of the workload; it may be nil.
 func Generator(t testing.TB, e registry.Entry[workload.New], params any, change func(*scenario.Workload)) {
 	t.Helper()
 	config := func(seed uint64) *scenario.Config {
-		c := small()
+		c := smallScenario()
 		c.Seed = seed
 		w := scenario.Workload{Name: "w", Generator: e.Name, Params: params}
 		if e.New(params).Uses().Load {
@@ -169,22 +168,22 @@ func Generator(t testing.TB, e registry.Entry[workload.New], params any, change 
 	if first == nil {
 		return
 	}
-	again, waitsAgain := flows(1)
-	if !slices.Equal(first, again) || !reflect.DeepEqual(waits, waitsAgain) {
-		t.Errorf("%s: the same seed makes other flows", e.Name)
+	second, secondWaits := flows(1)
+	if !slices.Equal(first, second) || !reflect.DeepEqual(waits, secondWaits) {
+		t.Errorf("%s: the same seed gives different flows", e.Name)
 	}
 	stop := config(1).Run.Arrivals
 	for i, f := range first {
 		if f.Src == f.Dst || f.Size < 1 || f.Start < 0 || f.Start >= stop {
-			t.Errorf("%s: flow %d is %+v; allowed: two hosts, at least a byte, within %s", e.Name, i, f, stop)
+			t.Errorf("%s: flow %d is %+v (expected two different hosts, at least 1 B, start before %s)", e.Name, i, f, stop)
 			return
 		}
 	}
-	finished(t, e.Name, config(1))
+	mustFinish(t, e.Name, config(1))
 }
 
-// Probe checks a kind of probe: its columns say what they are, its rows fit them, it
-// sees the same whatever the number of workers, and it changes nothing.
+// Probe checks a probe: its columns are documented, its rows match them, its table does not depend
+// on the number of workers, and it does not change the run.
 func Probe(t testing.TB, e registry.Entry[probe.New], params any) {
 	t.Helper()
 	kind, err := e.New(params)
@@ -194,14 +193,14 @@ func Probe(t testing.TB, e registry.Entry[probe.New], params any) {
 	}
 	for _, c := range kind.Columns {
 		if c.Name == "" || c.Doc == "" {
-			t.Errorf("%s: column %q says nothing about itself", e.Name, c.Name)
+			t.Errorf("%s: column %q has no documentation", e.Name, c.Name)
 		}
 	}
-	c := small()
+	c := smallScenario()
 	c.Switch.Buffer.Size, c.Hosts.CC = 2*units.MiB, scenario.Choice{Name: "none"}
 	c.Workload = append(c.Workload, scenario.Workload{Name: "burst", Generator: "incast",
 		Params: &workload.Incast{Senders: 8, Size: 200 * units.KB}, To: scenario.Selection{"host0"}})
-	bare, err := play(c, 1)
+	bare, err := runConfig(c, 1)
 	if err != nil {
 		t.Errorf("%s: %v", e.Name, err)
 		return
@@ -210,24 +209,24 @@ func Probe(t testing.TB, e registry.Entry[probe.New], params any) {
 	watched.Probes = []scenario.Probe{{Choice: scenario.Choice{Name: e.Name, Params: params}}}
 	var tables [2]string
 	for i := range tables {
-		o, text, err := playTable(&watched, i+1)
+		o, text, err := runWithProbe(&watched, i+1)
 		if err != nil {
 			t.Errorf("%s: %v", e.Name, err)
 			return
 		}
 		if !slices.Equal(o.done(), bare.done()) {
-			t.Errorf("%s: the run with it is another one", e.Name)
+			t.Errorf("%s: the probe changes the run", e.Name)
 			return
 		}
 		tables[i] = text
 	}
 	if tables[0] != tables[1] {
-		t.Errorf("%s: it sees something else with two workers", e.Name)
+		t.Errorf("%s: the table with two workers differs from one worker", e.Name)
 	}
 }
 
-// playTable runs a scenario with one probe and returns what that saw, as text.
-func playTable(c *scenario.Config, workers int) (*outcome, string, error) {
+// runWithProbe runs a scenario with one probe and returns its table as text.
+func runWithProbe(c *scenario.Config, workers int) (*outcome, string, error) {
 	b, err := fabric.New(c, fabric.Options{Invariants: true})
 	if err != nil {
 		return nil, "", err
@@ -254,30 +253,30 @@ func playTable(c *scenario.Config, workers int) (*outcome, string, error) {
 		err = s.Close(end)
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("its rows do not fit: %w", err)
+		return nil, "", fmt.Errorf("rows do not match the columns: %w", err)
 	}
 	return &outcome{built: b, totals: f.Totals()}, string(text), nil
 }
 
-// gauges checks that what a scheme shows of itself is what its entry says. Entries that
-// are not registered, such as mistakes of tests, are left out.
-func gauges[N any](t testing.TB, table *registry.Table[N], e registry.Entry[N], choose func(*scenario.Config, scenario.Choice)) {
+// checkGauges checks that a scheme exports only gauges and events that its entry lists. It skips
+// entries that are not registered, such as the mutants of tests.
+func checkGauges[N any](t testing.TB, table *registry.Table[N], e registry.Entry[N], choose func(*scenario.Config, scenario.Choice)) {
 	t.Helper()
 	if _, err := table.Get(e.Name); err != nil || e.Gauges == nil && e.Events == nil {
 		return
 	}
-	c := small()
+	c := smallScenario()
 	choose(c, scenario.Choice{Name: e.Name, Params: paramsOf(e)})
 	c.Workload = append(c.Workload, scenario.Workload{Name: "burst", Generator: "incast",
 		Params: &workload.Incast{Senders: 8, Size: 200 * units.KB}, To: scenario.Selection{"host0"}})
-	for name, list := range map[string][]registry.Shown{"gauges": e.Gauges, "events": e.Events} {
+	for name, list := range map[string][]registry.Export{"gauges": e.Gauges, "events": e.Events} {
 		kind, err := probe.Kinds.Get(name)
 		if err != nil {
 			t.Errorf("%s: %v", e.Name, err)
 			return
 		}
 		c.Probes = []scenario.Probe{{Choice: scenario.Choice{Name: name, Params: paramsOf(kind)}}}
-		_, text, err := playTable(c, 1)
+		_, text, err := runWithProbe(c, 1)
 		if err != nil {
 			t.Errorf("%s: %s: %v", e.Name, name, err)
 			return
@@ -290,19 +289,19 @@ func gauges[N any](t testing.TB, table *registry.Table[N], e registry.Entry[N], 
 		column := slices.Index(rows[0], strings.TrimSuffix(name, "s"))
 		for _, row := range rows[1:] {
 			if row[slices.Index(rows[0], "scheme")] == table.Kind && !slices.Contains(registry.NamesOf(list), row[column]) {
-				t.Errorf("%s: it shows %q, which its entry does not list among %s", e.Name, row[column], name)
+				t.Errorf("%s: exports %q, which its entry does not list in %s", e.Name, row[column], name)
 				return
 			}
 		}
 	}
 	for _, s := range slices.Concat(e.Gauges, e.Events) {
 		if s.Doc == "" {
-			t.Errorf("%s: %s says nothing about itself", e.Name, s.Name)
+			t.Errorf("%s: %s has no documentation", e.Name, s.Name)
 		}
 	}
 }
 
-// writer keeps what is written.
+// writer is an in-memory io.Writer.
 type writer []byte
 
 func (w *writer) Write(p []byte) (int, error) {

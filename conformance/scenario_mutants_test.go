@@ -20,30 +20,30 @@ func TestTopologyRejects(t *testing.T) {
 	}
 	times := 0
 	for _, c := range []struct {
-		name, about string
-		spoil       func(*topo.Graph)
+		name, want string
+		mutate     func(*topo.Graph)
 	}{
 		{"port taken twice", "ends at a port that is in use", func(g *topo.Graph) { g.Links[1].PortB = g.Links[0].PortB; g.Links[1].B = g.Links[0].B }},
 		{"no delay", "without delay", func(g *topo.Graph) { g.Links[2].Delay = 0 }},
-		{"names twice", "not unique", func(g *topo.Graph) { g.Names[1] = g.Names[0] }},
+		{"duplicate name", "not unique", func(g *topo.Graph) { g.Names[1] = g.Names[0] }},
 		{"racks across switches", "a rack for each switch", func(g *topo.Graph) { g.Rack[1] = g.Rack[0] }},
-		{"in two parts", "cannot be reached", func(g *topo.Graph) { g.Remove([]int{4, 6}) }},
-		{"another one every time", "the second time", func(g *topo.Graph) { times++; g.Links[0].Rate -= units.Rate(times) * units.Gbps }},
+		{"disconnected", "cannot be reached", func(g *topo.Graph) { g.Remove([]int{4, 6}) }},
+		{"different every time", "second graph differs", func(g *topo.Graph) { times++; g.Links[0].Rate -= units.Rate(times) * units.Gbps }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := registry.Entry[topo.New]{Name: "mutant", Params: ring.Params, New: func(params any) (*topo.Graph, error) {
 				g, err := ring.New(params)
 				if err == nil {
-					c.spoil(g)
+					c.mutate(g)
 				}
 				return g, err
 			}}
-			mustReject(t, c.about, func(tb testing.TB) { conformance.Topology(tb, e) })
+			mustReject(t, c.want, func(tb testing.TB) { conformance.Topology(tb, e) })
 		})
 	}
 }
 
-// badGenerator makes one flow, and a mistake.
+// badGenerator generates one flow with a mistake.
 type badGenerator struct{ how string }
 
 var drawn uint32
@@ -76,26 +76,25 @@ func TestGeneratorRejects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for how, about := range map[string]string{"to itself": "two hosts", "too late": "within", "its own dice": "same seed"} {
+	for how, want := range map[string]string{"to itself": "two different hosts", "too late": "start before", "its own dice": "same seed"} {
 		t.Run(how, func(t *testing.T) {
-			mustReject(t, about, func(tb testing.TB) { conformance.Generator(tb, e, &badGenerator{how}, nil) })
+			mustReject(t, want, func(tb testing.TB) { conformance.Generator(tb, e, &badGenerator{how}, nil) })
 		})
 	}
 }
 
-// badProbe is a probe whose column says nothing and whose rows are counted by all
-// nodes together.
+// badProbe returns a probe with an undocumented column and a counter shared by all nodes.
 func badProbe(any) (*probe.Kind, error) {
 	seen := int64(0)
 	return &probe.Kind{
 		Columns: []probe.Column{{Name: "n"}}, Events: true, At: probe.Switches,
-		Watch: func(p *probe.Place) probe.Watcher { return &counting{Place: p, seen: &seen} },
+		Watch: func(p *probe.Target) probe.Watcher { return &counting{Target: p, seen: &seen} },
 	}, nil
 }
 
 type counting struct {
 	probe.Ignore
-	*probe.Place
+	*probe.Target
 	seen *int64
 }
 
@@ -109,5 +108,5 @@ func TestProbeRejects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustReject(t, "says nothing about itself", func(tb testing.TB) { conformance.Probe(tb, e, nil) })
+	mustReject(t, "has no documentation", func(tb testing.TB) { conformance.Probe(tb, e, nil) })
 }

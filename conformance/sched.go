@@ -11,11 +11,10 @@ import (
 	"github.com/xoff-net/xoff/scheme/sched"
 )
 
-// Scheduler checks an egress scheduler: only eligible classes are picked, strict
-// ones first, two instances agree, a Pick that is not followed by a Sent does no
-// harm, nothing is allocated, and byte shares follow the quanta where promised,
-// also around pauses. It is built with its default parameters, and with others that
-// the caller adds.
+// Scheduler checks an egress scheduler, with its default parameters and with the parameters in
+// also. It must pick only eligible classes, strict ones first. Two instances must agree, a Pick
+// without a Sent must have no effect, and nothing may be allocated. If promised, byte shares must
+// follow the quanta, also around pauses.
 func Scheduler(t testing.TB, e registry.Entry[sched.New], also ...any) {
 	t.Helper()
 	for _, params := range append([]any{paramsOf(e)}, also...) {
@@ -47,7 +46,7 @@ func scheduler(t testing.TB, e registry.Entry[sched.New], build func() (sched.Sc
 	name := e.Name + "/network"
 	n := NewNetwork(dumbbell())
 	n.Flows, n.Scheduler = burst(40, 0), build
-	judge(t, name, same(t, name, n), wants{lossless: true, inOrder: e.Promises&registry.InOrder != 0, finish: true})
+	judge(t, name, runTwice(t, name, n), requirements{lossless: true, inOrder: e.Promises&registry.InOrder != 0, finish: true})
 }
 
 const mtu = 1500
@@ -67,7 +66,7 @@ func eligibleOnly(t testing.TB, name string, a, b sched.Scheduler) bool {
 			return false
 		}
 		if mask&first != 0 && !first.Has(uint8(c)) {
-			t.Errorf("%s: picks class %d of %08b although a strict one waits", name, c, mask)
+			t.Errorf("%s: picks class %d of %08b while a strict class waits", name, c, mask)
 			return false
 		}
 		if other := b.Pick(mask); other != c {
@@ -75,7 +74,7 @@ func eligibleOnly(t testing.TB, name string, a, b sched.Scheduler) bool {
 			return false
 		}
 		if r.Uint32()%8 == 0 {
-			continue // the meter said no: Pick without Sent
+			continue // the meter refused: Pick without Sent
 		}
 		size, last := units.Bytes(64+r.IntN(mtu-63)), r.Uint32()%4 == 0
 		a.Sent(c, size, last)
@@ -84,15 +83,14 @@ func eligibleOnly(t testing.TB, name string, a, b sched.Scheduler) bool {
 	return true
 }
 
-// shares serves four backlogged classes. At any time the
-// rounds that two of them have had, bytes over quantum, differ by at most one and
-// a frame of each: a turn under way, and what the last frame overdrew. With
-// pauses, one class is away for a while and must neither lose nor gain by it.
+// shares serves four backlogged classes. A class has had (bytes sent / quantum) rounds. At any time
+// two classes differ by at most one round and a frame of each: a turn in progress, and the overdraft
+// of the last frame. With pauses, one class is absent at times and must neither lose nor gain.
 func shares(t testing.TB, name string, s sched.Scheduler, pauses bool) {
 	t.Helper()
 	weights, ok := s.(sched.Weighted)
 	if !ok {
-		t.Errorf("%s: promises shares, but does not say which: it is no sched.Weighted", name)
+		t.Errorf("%s: promises proportional shares, but does not implement sched.Weighted", name)
 		return
 	}
 	var quanta [5]units.Bytes
@@ -100,7 +98,7 @@ func shares(t testing.TB, name string, s sched.Scheduler, pauses bool) {
 		quanta[c] = weights.Quantum(c)
 	}
 	r := rand.New(rand.NewPCG(3, 4))
-	var rounds [5]float64 // since the last change of what is eligible
+	var rounds [5]float64 // since the eligible classes last changed
 	eligible := packet.ClassMask(0b11110)
 	for i := range 20000 {
 		if pauses && i%500 == 0 {
@@ -120,7 +118,7 @@ func shares(t testing.TB, name string, s sched.Scheduler, pauses bool) {
 				}
 				slack := 1 + mtu/float64(quanta[x]) + mtu/float64(quanta[y])
 				if pauses {
-					slack++ // the turn that the change cut in two
+					slack++ // the turn that the change interrupted
 				}
 				if d := rounds[x] - rounds[y]; d > slack {
 					t.Errorf("%s: proportional: after %d frames class %d is %.2f rounds ahead of class %d (pauses: %v)", name, i, x, d, y, pauses)

@@ -26,11 +26,11 @@ var garbage *[4]int
 func TestSchedulerRejects(t *testing.T) {
 	turn := 0
 	for _, c := range []struct {
-		name, about string
-		pick        pickFunc
+		name, want string
+		pick       pickFunc
 	}{
 		{"picks a paused class", "picks class 7", func(packet.ClassMask) int { return 7 }},
-		{"last class first", "a strict one waits", func(m packet.ClassMask) int { return 7 - bits.LeadingZeros8(uint8(m)) }},
+		{"last class first", "a strict class waits", func(m packet.ClassMask) int { return 7 - bits.LeadingZeros8(uint8(m)) }},
 		{"strict where shares are promised", "proportional", func(m packet.ClassMask) int { return int(m.Lowest()) }},
 		{"shared state", "two instances", func(m packet.ClassMask) int {
 			turn++
@@ -46,7 +46,7 @@ func TestSchedulerRejects(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := registry.Entry[sched.New]{Name: "mutant", Promises: registry.Proportion | registry.InOrder, New: func(any, sched.Env) (sched.Scheduler, error) { return c.pick, nil }}
-			mustReject(t, c.about, func(tb testing.TB) { conformance.Scheduler(tb, e) })
+			mustReject(t, c.want, func(tb testing.TB) { conformance.Scheduler(tb, e) })
 		})
 	}
 }
@@ -61,17 +61,17 @@ func (m markFunc) Mark(q units.Bytes, r *rand.PCG) bool { return m.mark(q, r) }
 
 func TestMarkerRejects(t *testing.T) {
 	for _, c := range []struct {
-		name, about string
-		mark        func(q units.Bytes, r *rand.PCG) bool
+		name, want string
+		mark       func(q units.Bytes, r *rand.PCG) bool
 	}{
 		{"marks at the floor", "its floor is", func(q units.Bytes, _ *rand.PCG) bool { return q >= 50*units.KB }},
 		{"fewer marks on longer queues", "fewer than", func(q units.Bytes, _ *rand.PCG) bool { return q > 50*units.KB && q < 200*units.KB }},
-		{"another source of chance", "same random stream", func(q units.Bytes, _ *rand.PCG) bool { return q > 50*units.KB && rand.Uint32()&1 == 0 }},
+		{"another random source", "same random stream", func(q units.Bytes, _ *rand.PCG) bool { return q > 50*units.KB && rand.Uint32()&1 == 0 }},
 		{"allocates", "allocations", func(units.Bytes, *rand.PCG) bool { garbage = new([4]int); return false }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := registry.Entry[mark.New]{Name: "mutant", New: func(any, units.Rate) (mark.Marker, error) { return markFunc{50 * units.KB, c.mark}, nil }}
-			mustReject(t, c.about, func(tb testing.TB) { conformance.Marker(tb, e) })
+			mustReject(t, c.want, func(tb testing.TB) { conformance.Marker(tb, e) })
 		})
 	}
 }
@@ -111,28 +111,28 @@ func TestRouterRejects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ how, about string }{
-		{"unreachable", "cannot be reached"}, {"outside", "is no way to"}, {"sprays", "in-order"}, {"pins", "of flow 7"}, {"allocates", "allocations"},
+	for _, c := range []struct{ how, want string }{
+		{"unreachable", "cannot be reached"}, {"outside", "does not lead to"}, {"sprays", "in-order"}, {"pins", "of flow 7"}, {"allocates", "allocations"},
 	} {
 		t.Run(c.how, func(t *testing.T) {
 			e := registry.Entry[route.New]{Name: "mutant", Promises: registry.InOrder, New: func(_ any, env route.Env) (route.Router, error) {
 				r, err := sound.New(nil, env)
 				return &badRouter{table: env.Table, sound: r, how: c.how}, err
 			}}
-			mustReject(t, c.about, func(tb testing.TB) { conformance.Router(tb, e) })
+			mustReject(t, c.want, func(tb testing.TB) { conformance.Router(tb, e) })
 		})
 	}
 }
 
-// badFlowlets is a router per flowlet with one mistake.
+// badFlowlets is a flowlet router with a mistake.
 type badFlowlets struct {
 	route.Router
-	told units.Time // what it says about its gap
+	claimed units.Time // the gap that it claims
 }
 
-func (r *badFlowlets) Gap() units.Time { return r.told }
+func (r *badFlowlets) Gap() units.Time { return r.claimed }
 
-// Flowlets that end too early, never, or when other tables come too late.
+// Flowlets that end too early or never, and a router without a gap.
 func TestFlowletsReject(t *testing.T) {
 	sound, err := route.Routers.Get("flowlet")
 	if err != nil {
@@ -140,16 +140,16 @@ func TestFlowletsReject(t *testing.T) {
 	}
 	us := units.Microsecond
 	for _, c := range []struct {
-		name, about string
-		build       route.New
+		name, want string
+		build      route.New
 	}{
-		{"shorter gap than it says", "within a flowlet", func(_ any, env route.Env) (route.Router, error) {
+		{"shorter gap than claimed", "within a flowlet", func(_ any, env route.Env) (route.Router, error) {
 			r, err := sound.New(&route.FlowletParams{Gap: us, Entries: 64}, env)
-			return &badFlowlets{Router: r, told: 50 * us}, err
+			return &badFlowlets{Router: r, claimed: 50 * us}, err
 		}},
-		{"one path for ever", "no flow ever moved", func(_ any, env route.Env) (route.Router, error) {
+		{"one path forever", "no flow ever moved", func(_ any, env route.Env) (route.Router, error) {
 			r, err := sound.New(&route.FlowletParams{Gap: units.Second, Entries: 64}, env)
-			return &badFlowlets{Router: r, told: us}, err
+			return &badFlowlets{Router: r, claimed: us}, err
 		}},
 		{"no gap", "route.Gapped", func(_ any, env route.Env) (route.Router, error) {
 			r, err := sound.New(&route.FlowletParams{Gap: us, Entries: 64}, env)
@@ -158,7 +158,7 @@ func TestFlowletsReject(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := registry.Entry[route.New]{Name: "mutant", Promises: registry.Flowlets, New: c.build}
-			mustReject(t, c.about, func(tb testing.TB) { conformance.Router(tb, e) })
+			mustReject(t, c.want, func(tb testing.TB) { conformance.Router(tb, e) })
 		})
 	}
 }
@@ -221,17 +221,17 @@ func (c *badTimed) NextTimer() units.Time { return c.timer }
 func (c *badTimed) OnTimer(units.Time)    {}
 
 func TestCongestionControlRejects(t *testing.T) {
-	for _, c := range []struct{ how, about string }{
-		{"too fast", "line rate"}, {"stops", "rate 0"}, {"deaf", "reactive"}, {"shut", "window 0"}, {"remembers", "set everything anew"}, {"cheered", "speeds up"}, {"drifts", "window contract"}, {"spends", "window contract"}, {"allocates", "allocations"},
+	for _, c := range []struct{ how, want string }{
+		{"too fast", "line rate"}, {"stops", "rate 0"}, {"deaf", "reactive"}, {"shut", "window 0"}, {"remembers", "reset all state"}, {"cheered", "speeds up"}, {"drifts", "window contract"}, {"spends", "window contract"}, {"allocates", "allocations"},
 	} {
 		t.Run(c.how, func(t *testing.T) {
 			e := registry.Entry[cc.New]{Name: "mutant", Promises: registry.Reactive, New: func(any) (cc.Factory, error) {
 				return func() cc.Control { return &badControl{how: c.how} }, nil
 			}}
-			mustReject(t, c.about, func(tb testing.TB) { conformance.CongestionControl(tb, e) })
+			mustReject(t, c.want, func(tb testing.TB) { conformance.CongestionControl(tb, e) })
 		})
 	}
-	t.Run("timer stands still", func(t *testing.T) {
+	t.Run("timer does not advance", func(t *testing.T) {
 		e := registry.Entry[cc.New]{Name: "mutant", New: func(any) (cc.Factory, error) {
 			return func() cc.Control { return &badTimed{} }, nil
 		}}

@@ -8,4 +8,4 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
-func TestDeepSwingKeepsItsPromise(t *testing.T) { swingKeeps(t, deep.Cases(5000)) }
+func TestDeepSwingKeepsItsPromise(t *testing.T) { checkSwingPromise(t, deep.Cases(5000)) }

@@ -11,8 +11,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// relays puts relays before the long link of a case. Buffer is that of their long side;
-// wrap may change the schemes of a side.
+// relays adds relays to the long link of a case. buffer is the buffer of their long side; wrap may
+// change the scheme of a side.
 func (h *haul) relays(buffer units.Bytes, wrap func(side string, s flowctl.Scheme) flowctl.Scheme) {
 	e := must(flowctl.Schemes.Get("swing"))
 	side := func(name string) flowctl.Scheme {
@@ -35,13 +35,13 @@ func (h *haul) relays(buffer units.Bytes, wrap func(side string, s flowctl.Schem
 	}
 }
 
-// bdp is what is on the long link in a round trip.
+// bdp returns the bandwidth-delay product of the long link.
 func (h *haul) bdp() units.Bytes { return h.rate.In(2*h.delay) + 64 + 2*haulMTU }
 
-// The far relay never overflows with a bandwidth-delay product and 1 MiB, and all arrives.
-func TestSwingKeepsItsPromise(t *testing.T) { swingKeeps(t, deep.All(40)) }
+// The far relay never overflows with a bandwidth-delay product plus 1 MiB, and all flows finish.
+func TestSwingKeepsItsPromise(t *testing.T) { checkSwingPromise(t, deep.All(40)) }
 
-func swingKeeps(t *testing.T, which []int) {
+func checkSwingPromise(t *testing.T, which []int) {
 	t.Helper()
 	filled, most := 0, units.Bytes(0)
 	for _, i := range which {
@@ -49,11 +49,11 @@ func swingKeeps(t *testing.T, which []int) {
 		h.mixed = []int{1, 3, 7}[i%3]
 		h.relays(0, nil)
 		r := h.n.Run()
-		if said := wrong(r); said != "" {
-			t.Errorf("case %d: %s (%s, %s, drain %v)", i, said, h.rate, h.delay, h.drain)
+		if problem := problems(r); problem != "" {
+			t.Errorf("case %d: %s (%s, %s, drain %v)", i, problem, h.rate, h.delay, h.drain)
 			continue
 		}
-		peak := r.Views[3].Peak(mmu.Headroom) // of relay1, all classes
+		peak := r.Views[3].Peak(mmu.Headroom) // relay1, all classes
 		if h.mixed == 1 {
 			most = max(most, peak-h.bdp())
 		}
@@ -61,13 +61,13 @@ func swingKeeps(t *testing.T, which []int) {
 			filled++
 		}
 	}
-	t.Logf("of %d cases %d fill half of a bandwidth-delay product; with one class at most %d B beyond it", len(which), filled, most)
+	t.Logf("of %d cases %d fill half a bandwidth-delay product; with one class at most %d B beyond it", len(which), filled, most)
 	if filled < len(which)/4 {
-		t.Error("the cases are too tame")
+		t.Error("the cases do not cover enough")
 	}
 }
 
-// Ways to run relays that the property must find wanting, with 64 KB instead of 1 MiB.
+// The property must detect these mistakes in relays, with 64 KB instead of 1 MiB.
 func TestSwingMutantsAreCaught(t *testing.T) {
 	gate := func(of string, wrap func(flowctl.Gate) flowctl.Gate) func(string, flowctl.Scheme) flowctl.Scheme {
 		return func(side string, s flowctl.Scheme) flowctl.Scheme {
@@ -78,13 +78,13 @@ func TestSwingMutantsAreCaught(t *testing.T) {
 		}
 	}
 	for _, m := range []struct {
-		name, about string
-		part        units.Bytes // of the buffer, in eighths
-		wrap        func(string, flowctl.Scheme) flowctl.Scheme
+		name, want string
+		part       units.Bytes // part of the buffer, in eighths
+		wrap       func(string, flowctl.Scheme) flowctl.Scheme
 	}{
-		{"a buffer of half a bandwidth-delay product", "frames dropped", 4, nil},
-		{"pauses that are obeyed and not passed on", "frames dropped", 8, gate("long", func(g flowctl.Gate) flowctl.Gate { return &mute{g} })},
-		{"pauses that are passed on and not obeyed", "frames dropped", 8, func(side string, s flowctl.Scheme) flowctl.Scheme {
+		{"half the buffer", "frames dropped", 4, nil},
+		{"pauses obeyed but not relayed", "frames dropped", 8, gate("long", func(g flowctl.Gate) flowctl.Gate { return &mute{g} })},
+		{"pauses relayed but not obeyed", "frames dropped", 8, func(side string, s flowctl.Scheme) flowctl.Scheme {
 			p := must(flowctl.Schemes.Get("swing")).Params().(*flowctl.SwingParams)
 			p.Side = "long"
 			if side == "long" {
@@ -98,8 +98,8 @@ func TestSwingMutantsAreCaught(t *testing.T) {
 				h := newHaul(i)
 				h.mixed = 1
 				h.relays((h.bdp()+64*units.KB)*m.part/8, m.wrap)
-				if said := wrong(h.n.Run()); strings.Contains(said, m.about) {
-					t.Logf("caught by case %d: %.200s", i, said)
+				if problem := problems(h.n.Run()); strings.Contains(problem, m.want) {
+					t.Logf("caught by case %d: %.200s", i, problem)
 					return
 				}
 			}
@@ -108,12 +108,12 @@ func TestSwingMutantsAreCaught(t *testing.T) {
 	}
 }
 
-// mute hears no PFC frames.
+// mute ignores PFC frames.
 type mute struct{ flowctl.Gate }
 
 func (m *mute) Control(now units.Time, f *packet.Packet, ext packet.Ext) {}
 
-// gateOf is a scheme with the gates of another.
+// gateOf is a scheme with the gates of another scheme.
 type gateOf struct {
 	flowctl.Scheme
 	gates flowctl.Scheme

@@ -1,5 +1,5 @@
-// Package fabric makes a run of a scenario: a fabric of switches, hosts and cables, the
-// flows on it, the probes that watch it, and the rule by which it ends.
+// Package fabric builds the switches, hosts, cables, flows, probes and stop rule of a scenario,
+// for package run, `xoff check` and live switches.
 package fabric
 
 import (
@@ -12,6 +12,7 @@ import (
 	"github.com/xoff-net/xoff/internal/model/layout"
 	"github.com/xoff-net/xoff/internal/model/validate"
 	"github.com/xoff-net/xoff/internal/yaml"
+	"github.com/xoff-net/xoff/job"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
@@ -25,48 +26,51 @@ type Fabric struct {
 	Graph     *topo.Graph
 	Spec      *sim.Spec
 	Flows     *dataplane.Flows
-	Waits     []dataplane.Wait    // what flows wait for, by flow
-	Workloads []string            // names that results are divided by
-	Origin    []int32             // of each flow: index of its workload
-	Groups    []int32             // of each flow: burst of an incast, -1 otherwise
-	Ideal     []units.Time        // of each flow: its completion time in an empty network
-	Checks    []*dataplane.Checks // nil when invariants are off
+	Waits     []dataplane.Wait    // dependencies of flows, by flow
+	Workloads []string            // names of workloads in results
+	Origin    []int32             // by flow: index of its workload
+	Groups    []int32             // by flow: burst of an incast; -1 otherwise
+	Ideal     []units.Time        // by flow: completion time in an empty network
+	Jobs      []*job.Job          // in the order of their workloads
+	Checks    []*dataplane.Checks // nil if invariants are off
 	Probes    []*metrics.Series
-	Expect    []Expectation // what the run must show
+	Expect    []Expectation // conditions that the results must meet
 
-	first   []int32  // of each flow: by whose start it counts; nil: by its own
+	first   []int32  // by flow: flow whose start decides whether it is measured; nil: its own
 	awaited []int32  // flows that the stop rule waits for
 	endless []string // workloads whose flows are meant to outlast the run
 }
 
-// Options are choices of a run that change no result.
+// Options configure how a scenario is built. They change no result.
 type Options struct {
 	Invariants bool
-	// Sink returns the probe of a node; it may be nil.
+	// Sink returns an additional sink for the events of a node. It may be nil.
 	Sink func(node int) probe.Sink
-	// Here says which nodes this process drives, if others drive the rest; nil: all. Of flows
-	// that begin elsewhere nobody here knows when they are done, so the run ends at at_most.
+	// Here marks the nodes that this process drives if others drive the rest; nil means
+	// all. This process cannot know when flows of other nodes are done, so the run then ends
+	// at at_most.
 	Here []bool
 }
 
-// Plan is a valid scenario that is laid out: every switch, host, port and cable with its
-// settings, but no flows. Checks and runs of the same scenario share one.
+// Plan is the layout of a valid scenario: every switch, host, port and cable with its
+// settings, but no flows. Checks and runs of the same scenario can share it.
 type Plan struct{ *layout.Layout }
 
-// NewPlan validates a scenario beyond what decoding can (ranges, names that refer to each
-// other, what fits into what) and lays it out. The scenario must not change afterwards.
+// NewPlan validates a scenario and lays it out. It checks what decoding cannot: ranges,
+// references between names, and sizes that must fit. The scenario must not change
+// afterwards.
 func NewPlan(cfg *scenario.Config) (Plan, error) {
 	l, err := validate.Scenario(cfg)
 	return Plan{l}, err
 }
 
-// builder wires one scenario. Errors name the scenario key they come from.
+// builder builds one scenario. Its errors name the scenario key that causes them.
 type builder struct {
 	*layout.Layout
 	*layout.Traffic
 	opts     Options
 	out      *Fabric
-	watching []probe.Fan // by node; nil when nothing watches
+	watching []probe.Fan // sinks of probes, by node; nil without probes of events
 }
 
 // New validates a scenario, lays it out and builds it.
@@ -78,7 +82,7 @@ func New(cfg *scenario.Config, opts Options) (*Fabric, error) {
 	return p.Build(opts)
 }
 
-// Build makes the switches, hosts and flows of a run.
+// Build returns the switches, hosts and flows of a run.
 func (p Plan) Build(opts Options) (*Fabric, error) {
 	b, err := p.prepare(opts)
 	if err != nil {
@@ -92,9 +96,9 @@ func (p Plan) Build(opts Options) (*Fabric, error) {
 	return b.out, nil
 }
 
-// Refuses returns the error of Build, or of the engine, for a scenario that cannot run,
-// without the ideal completion times, which take long.
-func (p Plan) Refuses() error {
+// CheckBuild returns the error of Build, or of the engine, for a scenario that cannot run.
+// It skips the ideal completion times, which take long to compute.
+func (p Plan) CheckBuild() error {
 	b, err := p.prepare(Options{})
 	if err == nil {
 		_, err = sim.NewFast(b.out.Spec, sim.Options{})
@@ -102,7 +106,7 @@ func (p Plan) Refuses() error {
 	return err
 }
 
-// prepare makes all but what depends on ideal completion times.
+// prepare builds everything that does not depend on ideal completion times.
 func (p Plan) prepare(opts Options) (*builder, error) {
 	b := &builder{Layout: p.Layout, opts: opts, out: &Fabric{Plan: p, Config: p.Config, Graph: p.Graph}}
 	if err := b.build(); err != nil {
@@ -118,7 +122,7 @@ func (b *builder) build() error {
 		return err
 	}
 	out.Flows, out.Waits, out.Workloads, out.Origin, out.Groups = b.Flows, b.Waits, b.Workloads, b.Origin, b.Groups
-	out.endless = b.Endless
+	out.endless, out.Jobs = b.Endless, b.Jobs
 	if err := b.checkAnyFlow(); err != nil {
 		return err
 	}
@@ -127,6 +131,11 @@ func (b *builder) build() error {
 		WatchDeadlocks: cfg.Output.Deadlocks, StopAtDeadlock: cfg.Run.Stop.Deadlock, LogPauses: cfg.Output.PauseTree,
 	}
 	out.Spec = spec
+	for _, j := range b.Jobs {
+		if j.ScaleUp.Rate > 0 {
+			spec.NoticeDelay = j.ScaleUp.Latency
+		}
+	}
 	b.cables(spec)
 	if err := b.probes(spec); err != nil {
 		return err
@@ -140,7 +149,7 @@ func (b *builder) build() error {
 	return b.expect()
 }
 
-// cables wires the links, with their faults.
+// cables adds the cables and their faults.
 func (b *builder) cables(spec *sim.Spec) {
 	for _, l := range b.Graph.Links {
 		c := sim.Cable{
@@ -183,18 +192,18 @@ func (b *builder) checks(node int) *dataplane.Checks {
 	return c
 }
 
-// errIdle is what is wrong with a run that would end as soon as it begins.
+// errIdle is the error for a run without flows to wait for.
 var errIdle = errors.New("the run would end at once")
 
-// checkAnyFlow checks that the run has something to wait for: without, it would
-// end at 0 and look as if all went well.
+// checkAnyFlow checks that the stop rule has a flow to wait for. Otherwise the run would
+// end at 0 and look successful.
 func (b *builder) checkAnyFlow() error {
 	flows := b.Flows
 	if len(b.Config.Workload) == 0 {
-		return yaml.Atf("workload", "%w: there is no workload; allowed: at least one generator of flows", errIdle)
+		return yaml.Atf("workload", "%w: there is no workload (expected at least one)", errIdle)
 	}
-	if len(flows.Flow) == 0 {
-		return yaml.Atf("workload", "%w: no flow starts in %s; allowed: a longer run.arrivals, or a higher load", errIdle,
+	if len(flows.Flow) == 0 && len(b.Jobs) == 0 {
+		return yaml.Atf("workload", "%w: no flow starts in %s; fix: increase run.arrivals or the load", errIdle,
 			b.Config.Run.Arrivals)
 	}
 	if b.Config.Run.Stop.When != "measured_flows_done" {
@@ -205,5 +214,8 @@ func (b *builder) checkAnyFlow() error {
 			return nil
 		}
 	}
-	return yaml.Atf("run.measure", "%w: none of the %d flows starts in the measured time; allowed: a time in which flows start", errIdle, len(flows.Flow))
+	if len(flows.Flow) == 0 {
+		return nil
+	}
+	return yaml.Atf("run.measure", "%w: none of the %d flows starts in the measurement window (expected at least one)", errIdle, len(flows.Flow))
 }

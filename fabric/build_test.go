@@ -38,8 +38,8 @@ workload: [{name: w, generator: flows, flows: [{from: host0, to: host5, size: 1K
 	}
 }
 
-// A flow of a list has routes of its own, there and back; a route that names a port
-// leaves by it.
+// A listed flow can have its own routes, forward and back. A route that names a port uses
+// that port.
 func TestRoutesOfAFlow(t *testing.T) {
 	// Four hosts per leaf are ports 0 to 3 of a leaf, spines 4 to 7. The leaves are
 	// ports 0 to 3 of a spine.
@@ -64,16 +64,16 @@ workload:
 	data := packet.Packet{Dst: 5, Flags: packet.Pinned, Meta: packet.MakeMeta(packet.Data, 3)}
 	ack := packet.Packet{Dst: 0, Flags: packet.Pinned, Meta: packet.MakeMeta(packet.Ack, 3)}
 	for _, c := range []struct {
-		node        string
-		there, back int
+		node          string
+		forward, back int
 	}{{"leaf0", 6, 0}, {"leaf1", 1, 5}, {"spine2", 1, -1}, {"spine1", -1, 0}} {
 		spec := b.Spec.Switches[b.Graph.Node(c.node)-b.Graph.Hosts]
 		r, err := spec.Router(route.Env{Table: spec.Routes})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Route(0, 0, &data); c.there >= 0 && got != c.there {
-			t.Errorf("%s sends data by port %d, want %d", c.node, got, c.there)
+		if got := r.Route(0, 0, &data); c.forward >= 0 && got != c.forward {
+			t.Errorf("%s sends data by port %d, want %d", c.node, got, c.forward)
 		}
 		if got := r.Route(0, 0, &ack); c.back >= 0 && got != c.back {
 			t.Errorf("%s sends ACKs by port %d, want %d", c.node, got, c.back)
@@ -81,8 +81,8 @@ workload:
 	}
 }
 
-// Congestion control that reads telemetry looks at the lengths of routes before
-// there are flows that could be pinned.
+// Congestion control with telemetry needs the lengths of routes before there are flows
+// that could be pinned.
 func TestPinnedRouteWithTelemetry(t *testing.T) {
 	c := parse(t, `
 routing:
@@ -137,8 +137,8 @@ faults:
 	}
 }
 
-// A PAUSE waits for whatever frame is on the wire: where ACKs are longer than
-// packets, the headroom must be sized for ACKs.
+// A PAUSE waits for the frame on the wire, so if ACKs are longer than packets, headroom
+// must be sized for ACKs.
 func TestLongestFrameSizesHeadroom(t *testing.T) {
 	for _, c := range []struct{ payload, ack, want units.Bytes }{
 		{1000, 64, 1048},
@@ -160,8 +160,8 @@ func TestLongestFrameSizesHeadroom(t *testing.T) {
 	}
 }
 
-// In cells the headroom counts frames of the smallest size: an ACK may be one of
-// them where ACKs travel in a lossless class.
+// Headroom in cells depends on the smallest frame, which may be an ACK if ACKs use a
+// lossless class.
 func TestShortestFrameSizesCells(t *testing.T) {
 	for _, c := range []struct {
 		class string
@@ -184,14 +184,14 @@ func TestShortestFrameSizesCells(t *testing.T) {
 	}
 }
 
-// A run with nothing to wait for is refused rather than ended at 0.
+// A run with nothing to wait for is rejected instead of ending at 0.
 func TestNothingToDo(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"name: a", "a.yaml: workload: the run would end at once: there is no workload; allowed: at least one generator of flows"},
+		{"name: a", "a.yaml: workload: the run would end at once: there is no workload (expected at least one)"},
 		{"run: {arrivals: 1ns}\nworkload:\n  - {name: w, generator: poisson, sizes: 100MB, load: {share: 0.01, of: host_links}}",
-			"a.yaml:2:1: workload: the run would end at once: no flow starts in 1ns; allowed: a longer run.arrivals, or a higher load"},
+			"a.yaml:2:1: workload: the run would end at once: no flow starts in 1ns; fix: increase run.arrivals or the load"},
 		{"run: {measure: {from: 5us}}\nworkload: [{name: w, generator: flows, flows: [{from: host0, to: host5, size: 1KB, start: 0}]}]",
-			"a.yaml:1:7: run.measure: the run would end at once: none of the 1 flows starts in the measured time; allowed: a time in which flows start"},
+			"a.yaml:1:7: run.measure: the run would end at once: none of the 1 flows starts in the measurement window (expected at least one)"},
 	} {
 		if _, err := New(parse(t, c.text), Options{}); fmt.Sprint(err) != c.want {
 			t.Errorf("got  %v\nwant %s", err, c.want)
@@ -199,14 +199,14 @@ func TestNothingToDo(t *testing.T) {
 	}
 }
 
-// A timeout before the first ACK can come sends everything twice. On the default
-// fabric a round trip is 4 x (83,840 ps + 1 us) + 4 x (5,120 ps + 1 us).
+// A timeout shorter than the round trip would retransmit everything. On the default fabric
+// a round trip is 4 x (83,840 ps + 1 us) + 4 x (5,120 ps + 1 us).
 func TestTimeoutBelowRoundTrip(t *testing.T) {
 	text := "hosts: {reliability: {timeout: %s}}\nworkload: [{name: w, generator: flows, flows: [{from: host0, to: host5, size: 1KB, start: 0}]}]"
 	for timeout, want := range map[string]string{
 		"8355840ps": "<nil>",
-		"8355839ps": "a.yaml:1:32: hosts.reliability.timeout: everything would be sent again and again: 8.355839us is less than the round trip of 8.35584us in an empty network; allowed: 8.35584us or more",
-		"1ps":       "a.yaml:1:32: hosts.reliability.timeout: everything would be sent again and again: 1ps is less than the round trip of 8.35584us in an empty network; allowed: 8.35584us or more",
+		"8355839ps": "a.yaml:1:32: hosts.reliability.timeout: timeout is shorter than the round trip: 8.355839us (expected at least 8.35584us, the round trip in an empty network)",
+		"1ps":       "a.yaml:1:32: hosts.reliability.timeout: timeout is shorter than the round trip: 1ps (expected at least 8.35584us, the round trip in an empty network)",
 	} {
 		if _, err := New(parse(t, fmt.Sprintf(text, timeout)), Options{}); fmt.Sprint(err) != want {
 			t.Errorf("got  %v\nwant %s", err, want)
@@ -214,7 +214,7 @@ func TestTimeoutBelowRoundTrip(t *testing.T) {
 	}
 }
 
-// Files may begin as some editors and standards would have it.
+// Files may begin with a byte order mark, a YAML directive or a document marker.
 func TestPrologues(t *testing.T) {
 	for _, prologue := range []string{"\ufeff", "%YAML 1.2\n---\n", "\ufeff%YAML 1.2\n---\n", "---\n"} {
 		if c := parse(t, prologue+"name: x\nseed: 5\n"); c.Name != "x" || c.Seed != 5 {
@@ -235,8 +235,8 @@ func leavesOf(params any) int {
 	return 0
 }
 
-// What --set gives in braces replaces what the file says, also what it does not
-// name; a single key changes nothing else.
+// A --set value in braces replaces the whole mapping, including keys that it does not
+// name. A single key changes nothing else.
 func TestSetReplaces(t *testing.T) {
 	text := "topology: {name: leaf-spine, leaves: 8, spines: 2}\nhosts: {ack: {every: 4, size: 80B}}\nrun: {arrivals: 5ms, stop: {when: time}}\n"
 	c := parse(t, text, "topology={name: one-switch, hosts: 5}", "hosts.ack={size: 70B}", "run.stop.at_most=7ms")
@@ -253,14 +253,14 @@ func TestSetReplaces(t *testing.T) {
 	if c := parse(t, text, "topology={spines: 3}"); !reflect.DeepEqual(c.Topology.Params.(*topo.LeafSpineParams).Leaves, 4) {
 		t.Errorf("topology %+v keeps the leaves of the file", c.Topology.Params)
 	}
-	// The scheme that is chosen already keeps its parameters, another one has its own.
+	// Choosing the same scheme keeps its parameters; another scheme has its own.
 	for set, want := range map[string]string{"topology.name=leaf-spine": "8", "topology.name=one-switch": "0"} {
 		p := parse(t, text, set).Topology.Params
 		if got := fmt.Sprint(leavesOf(p)); got != want {
 			t.Errorf("%s: %s leaves, want %s", set, got, want)
 		}
 	}
-	// Braces replace in the parameters of a scheme, and in overrides.
+	// Braces also replace mappings in the parameters of a scheme and in overrides.
 	text += "switch: {overrides: [{match: leaf0, buffer: {size: 32MiB, cell: 64B}, policy: {alpha: 1/4}}]}\n"
 	c = parse(t, strings.Replace(text, "spines: 2", "spines: 2, host_link: {rate: 25Gbps, delay: 7us}", 1), "topology.host_link={rate: 50Gbps}", "switch.overrides[0].buffer={size: 64MiB}")
 	want := usual.Topology.Params.(*topo.LeafSpineParams)
@@ -271,7 +271,7 @@ func TestSetReplaces(t *testing.T) {
 		t.Errorf("overrides %s", got)
 	}
 	if _, err := Parse("a.yaml", []byte(text), "classes.rdma={ids: [1]}"); err == nil {
-		t.Error("a group keeps the kind that the braces do not give")
+		t.Error("a group keeps its kind although the braces omit it")
 	}
 	if c := parse(t, text, "switch.overrides[0]={match: leaf1, latency: 1us}"); fmt.Sprint(c.Switch.Overrides) != "[{leaf1 {latency: 1us}}]" {
 		t.Errorf("overrides %s", fmt.Sprint(c.Switch.Overrides))

@@ -6,9 +6,9 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// Flow control is constructed once per setting and layout, not per port: switches and
-// ports that are set up alike share it. Here are 32 switches with 768 ports, and ports
-// to spine0 have a setting of their own.
+// Flow control is constructed once per setting and layout, not per port: ports with the
+// same settings share it. Here 32 switches have 768 ports, and ports to spine0 have a
+// different setting.
 func TestFlowControlConstructedOncePerSetting(t *testing.T) {
 	pfc, err := flowctl.Schemes.Get("pfc")
 	if err != nil {
@@ -37,6 +37,6 @@ workload: [{name: w, generator: flows, flows: [{from: host0, to: host20, size: 1
 	}
 	const settings, layouts = 2, 3 // Parse validates; New validates and builds
 	if made > settings*layouts {
-		t.Errorf("flow control was constructed %d times; expected at most %d", made, settings*layouts)
+		t.Errorf("flow control was constructed %d times, want at most %d", made, settings*layouts)
 	}
 }

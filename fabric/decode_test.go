@@ -21,9 +21,9 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the code answers into testdata")
+var rewrite = flag.Bool("rewrite", false, "write the actual messages to testdata")
 
-// brokenCase is a scenario with a mistake and the message that it gets.
+// brokenCase is an invalid scenario and its error message.
 type brokenCase struct{ name, text, want string }
 
 // readBroken reads testdata/broken*.txt: `-- name --`, a scenario, `=> message`.
@@ -51,8 +51,8 @@ func readBroken(t testing.TB) map[string][]brokenCase {
 	return cases
 }
 
-// withNames puts the names of all schemes of a kind for <kind>, so that a new scheme
-// changes no message here; withoutNames does the opposite.
+// withNames replaces <kind> by the names of all schemes of the kind, so that a new scheme
+// does not change the expected messages. withoutNames does the reverse.
 func withNames(message string) string {
 	for _, k := range scenario.Kinds() {
 		message = strings.ReplaceAll(message, "<"+k.Name+">", namesOf(k))
@@ -96,13 +96,13 @@ func testBroken(t *testing.T, file string, cases []brokenCase) {
 		t.Run(c.name, func(t *testing.T) {
 			var in *scenario.InputError
 			if !errors.As(err, &in) || in.Line < 1 || in.Column < 1 {
-				t.Fatalf("%v is no scenario.InputError with a place", err)
+				t.Fatalf("%v is not a scenario.InputError with a location", err)
 			}
 			if got != c.want && !*rewrite {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
-			if strings.Contains(got, "\n") || !strings.Contains(got, "; allowed: ") {
-				t.Errorf("%q is not one line that says what is allowed", got)
+			if strings.Contains(got, "\n") || !helpful(got) {
+				t.Errorf("%q is not one line that says what is expected", got)
 			}
 		})
 	}
@@ -111,6 +111,16 @@ func testBroken(t *testing.T, file string, cases []brokenCase) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// helpful reports whether a message says what is expected or how to fix the problem.
+func helpful(message string) bool {
+	for _, s := range []string{"(expected ", "(allowed: ", "must ", "cannot ", "fix: "} {
+		if strings.Contains(message, s) {
+			return true
+		}
+	}
+	return false
 }
 
 func TestExcerpt(t *testing.T) {
@@ -137,18 +147,18 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
-// Without a file the message names the key alone.
+// Without a file the message names only the key.
 func TestInvalidConfig(t *testing.T) {
 	c := scenario.Default()
 	c.Topology.Params.(*topo.LeafSpineParams).Leaves = 0
 	_, err := New(c, Options{})
 	var in *scenario.InputError
-	if !errors.As(err, &in) || err.Error() != "topology.leaves: leaves is 0, which is too small; allowed: 1 to 1024" {
+	if !errors.As(err, &in) || err.Error() != "topology.leaves: leaves is 0, which is too small (expected 1 to 1024)" {
 		t.Errorf("got %v", err)
 	}
 }
 
-// The place of a mistake that other keys cause is found after changes, too.
+// An error that depends on several keys is located even after the configuration changed.
 func TestBuildLocates(t *testing.T) {
 	c, err := Parse("a.yaml", []byte("name: a\nswitch:\n  buffer:\n    size: 4MiB\n"))
 	if err != nil {
@@ -156,7 +166,7 @@ func TestBuildLocates(t *testing.T) {
 	}
 	c.Topology.Params.(*topo.LeafSpineParams).HostLink.Delay = 100 * units.Microsecond
 	_, err = New(c, Options{})
-	if err == nil || !strings.HasPrefix(err.Error(), "a.yaml:4:11: switch.buffer.size: private segments and headroom of leaf0 take ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "a.yaml:4:11: switch.buffer.size: private segments and headroom of leaf0 need ") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -222,7 +232,7 @@ workload:
 	}
 }
 
-// Every notation that scenarios use, at the size of a paper's experiment.
+// A scenario with every notation, at the size of a paper's experiment.
 func TestNotations(t *testing.T) {
 	c := parse(t, `
 name: fan-in over a background
@@ -279,7 +289,7 @@ run:
 	}
 }
 
-// A scheduler is chosen by name or, as in older files, by a list under its name.
+// A scheduler is selected by name or, as in older files, by a list under its name.
 func TestSchedulerForms(t *testing.T) {
 	quantum := func(c *scenario.Config) units.Bytes { return c.Switch.Scheduler.Params.(*sched.DWRRParams).Quantum }
 	classes := "classes: {control: {ids: [0], kind: control}, rdma: {ids: [1], kind: lossless}, tcp: {ids: [2], kind: lossy}}\n"
@@ -304,7 +314,7 @@ func TestSchedulerForms(t *testing.T) {
 		cfg := parse(t, text)
 		s := cfg.Switch.Scheduler
 		if s.Name != c.name || fmt.Sprint(s.Strict) != fmt.Sprint(c.strict) || fmt.Sprint(s.Groups) != fmt.Sprint(c.groups) {
-			t.Errorf("%s is %s after %v for %v", c.text, s.Name, s.Strict, s.Groups)
+			t.Errorf("%s: got %s, strict %v, groups %v", c.text, s.Name, s.Strict, s.Groups)
 		}
 		if strings.Contains(c.text, "dwrr: ") && strings.Contains(c.text, "3KB") && quantum(cfg) != 3000 {
 			t.Errorf("%s has a quantum of %s", c.text, quantum(cfg))
@@ -315,8 +325,8 @@ func TestSchedulerForms(t *testing.T) {
 	}
 }
 
-// The text that hashes are made of says the same about a scheduler however it is
-// written: what it said before schedulers had names.
+// The canonical form of a scheduler, which is hashed, does not depend on its notation. It
+// is the form used before schedulers had names.
 func TestCanonical(t *testing.T) {
 	const want = "  scheduler:\n    strict:\n      - control\n    dwrr:\n      - rdma\n    quantum: 3KB\n  ecn:"
 	for _, form := range []string{"{strict: [control], dwrr: [rdma], quantum: 3KB}", "{name: dwrr, quantum: 3KB}", "{quantum: 3KB, groups: [rdma], strict: [control], name: dwrr}"} {
@@ -325,7 +335,7 @@ func TestCanonical(t *testing.T) {
 			t.Errorf("%s: %v\n%s", form, err, text)
 		}
 	}
-	// A quantum could stand beside rr, and was hashed though it says nothing there.
+	// A quantum was permitted with rr and hashed, although it has no effect there.
 	const classes = "classes: {control: {ids: [0], kind: control}, rdma: {ids: [1], kind: lossless}, tcp: {ids: [2], kind: lossy}}\n"
 	const rr = "  scheduler:\n    strict:\n      - control\n    rr:\n      - rdma\n      - tcp\n%s  ecn:"
 	for form, quantum := range map[string]string{
@@ -361,7 +371,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// A probe dsh is hashed as it was when it had columns of its own.
+// The probe dsh is hashed as it was when it had its own columns.
 func TestCanonicalDSHProbe(t *testing.T) {
 	const want = `probes:
   - name: dsh
@@ -393,12 +403,12 @@ output:
 	}
 }
 
-// Keys that came later are not hashed at their default.
+// Newer keys are not hashed at their default.
 func TestCanonicalLaterKeys(t *testing.T) {
 	for form, hashed := range map[string]bool{"": false, ", form: mended": false, ", form: printed": true} {
 		text, err := parse(t, "switch: {pfc: {coalesce: false}, deadlock: {name: roundabout"+form+"}}").Canonical()
 		if err != nil || strings.Contains(string(text), "form: ") != hashed {
-			t.Errorf("%q is hashed %t: %v\n%s", form, !hashed, err, text)
+			t.Errorf("%q: hashed is %t: %v\n%s", form, !hashed, err, text)
 		}
 	}
 }
@@ -420,16 +430,16 @@ workload:
 		t.Errorf("rdma is %v", ids)
 	}
 	for set, want := range map[string]string{
-		"topology.leafs=3":           `--set topology.leafs=3: topology: unknown key "leafs" (did you mean "leaves"?); allowed: name, down, overrides, leaves, spines, hosts_per_leaf, oversubscription, host_link, fabric_link`,
-		"topology.leaves=0":          `--set topology.leaves=0: topology.leaves: leaves is 0, which is too small; allowed: 1 to 1024`,
-		"workload[1].name=x":         `--set workload[1].name=x: workload: there is no item 1; allowed: the items of a list, from 0`,
-		"seed":                       `--set seed: "seed" is not a setting; allowed: path=value, such as switch.policy.alpha=1/8`,
-		"seed.x=1":                   `--set seed.x=1: seed: has no keys of its own, so no "x"; allowed: one value`,
-		"workload[x].name=x":         `--set workload[x].name=x: "workload[x].name" is not a key; allowed: names joined by dots, items of lists as workload[0]`,
-		"seed=":                      `--set seed=: "" is not a value; allowed: YAML`,
-		"hosts.cc.preset=x":          `--set hosts.cc.preset=x: hosts.cc.preset: unknown preset "x"; allowed: hpcc-sim, paper`,
-		"switch.policy.alpha.x=1":    `--set switch.policy.alpha.x=1: switch.policy.alpha: has no keys of its own, so no "x"; allowed: one value`,
-		"switch.flow_control.name=x": `--set switch.flow_control.name=x: switch.flow_control.name: unknown flow_control "x"; allowed: <flow_control>`,
+		"topology.leafs=3":           `--set topology.leafs=3: topology: unknown key "leafs"; did you mean "leaves"? (allowed: name, down, overrides, leaves, spines, hosts_per_leaf, oversubscription, host_link, fabric_link)`,
+		"topology.leaves=0":          `--set topology.leaves=0: topology.leaves: leaves is 0, which is too small (expected 1 to 1024)`,
+		"workload[1].name=x":         `--set workload[1].name=x: workload: there is no item 1 (expected the index of a list item, from 0)`,
+		"seed":                       `--set seed: "seed" is not a setting (expected path=value, such as switch.policy.alpha=1/8)`,
+		"seed.x=1":                   `--set seed.x=1: seed: has no keys, so "x" cannot be set (expected one value)`,
+		"workload[x].name=x":         `--set workload[x].name=x: "workload[x].name" is not a key (expected names joined by dots; list items as workload[0])`,
+		"seed=":                      `--set seed=: bad value: "" (expected YAML)`,
+		"hosts.cc.preset=x":          `--set hosts.cc.preset=x: hosts.cc.preset: unknown preset "x" (allowed: hpcc-sim, paper)`,
+		"switch.policy.alpha.x=1":    `--set switch.policy.alpha.x=1: switch.policy.alpha: has no keys, so "x" cannot be set (expected one value)`,
+		"switch.flow_control.name=x": `--set switch.flow_control.name=x: switch.flow_control.name: unknown flow_control "x" (allowed: <flow_control>)`,
 	} {
 		_, err := Parse("a.yaml", []byte(file), set)
 		var in *scenario.InputError
@@ -456,7 +466,7 @@ func TestMarshal(t *testing.T) {
 		}
 		again, err := back.Marshal()
 		if err != nil || string(again) != string(text) {
-			t.Errorf("%s is written differently the second time: %v", name, err)
+			t.Errorf("%s: the second output differs: %v", name, err)
 		}
 	}
 	check("default", d)
@@ -482,7 +492,7 @@ faults:
 `))
 }
 
-// A resolved scenario reruns to the same results.
+// A resolved scenario gives the same results.
 func TestMarshalSameRun(t *testing.T) {
 	c, err := ReadFile("../examples/incast.yaml", "run.arrivals=100us")
 	if err != nil {
@@ -493,7 +503,7 @@ func TestMarshalSameRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a, b := runOf(t, c), runOf(t, parse(t, string(text))); !reflect.DeepEqual(a, b) {
-		t.Error("the resolved scenario runs differently")
+		t.Error("the resolved scenario gives other results")
 	}
 }
 
@@ -504,12 +514,12 @@ func runOf(t *testing.T, c *scenario.Config) []units.Time {
 	for i := range built.Flows.Send {
 		at := built.Flows.Send[i].Acked
 		if f := &built.Flows.Flow[i]; !built.Flows.Offered(i) || f.Start+built.Ideal[i] > c.Run.Stop.AtMost {
-			at = -1 // it came too late, or cannot end in time
+			at = -1 // not offered, or cannot end in time
 		}
 		done = append(done, at)
 	}
 	if len(done) == 0 {
-		t.Fatal("there are no flows")
+		t.Fatal("no flows")
 	}
 	for _, check := range built.Checks {
 		if check.Broken > 0 {

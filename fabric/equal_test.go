@@ -7,7 +7,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// sameConfig compares scenarios but for where they were written.
+// sameConfig reports whether two scenarios are equal apart from locations.
 func sameConfig(a, b *scenario.Config) bool {
 	return sameValue(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem())
 }
@@ -23,7 +23,7 @@ func sameValue(a, b reflect.Value) bool {
 		return false
 	}
 	switch a.Type() {
-	case reflect.TypeFor[yaml.Place](), reflect.TypeFor[*yaml.Places]():
+	case reflect.TypeFor[yaml.Location](), reflect.TypeFor[*yaml.Locations]():
 		return true
 	}
 	switch a.Kind() {
@@ -32,7 +32,7 @@ func sameValue(a, b reflect.Value) bool {
 	case reflect.Struct:
 		for i := range a.NumField() {
 			if name := a.Type().Field(i).Name; a.Type() == reflect.TypeFor[yaml.Node]() && (name == "Quoted" || name == "Literal") {
-				continue // as the writer sees fit
+				continue // chosen by the writer
 			}
 			if !sameValue(a.Field(i), b.Field(i)) {
 				return false

@@ -14,20 +14,20 @@ import (
 func exampleFiles(t testing.TB) []string {
 	files, err := filepath.Glob("../examples/*.yaml")
 	if err != nil || len(files) < 12 {
-		t.Fatalf("found %v, %v", files, err)
+		t.Fatalf("found %v (want at least 12 examples): %v", files, err)
 	}
 	return files
 }
 
-// short says how an example is made short enough for a test.
+// short describes how to shorten an example for a test.
 type short struct {
-	arrivals units.Time  // 0: as it is
-	flow     units.Bytes // of listed flows; 0: as it is
-	flows    int         // how many there are at least
+	arrivals units.Time  // 0: unchanged
+	flow     units.Bytes // size of listed flows; 0: unchanged
+	flows    int         // minimum number of flows
 }
 
-// shortened has every example. Loops of pinned routes deadlock under plain PFC when
-// they fill up, which is what their papers are about: their flows stay small here.
+// shortened has an entry for every example. Pinned routes that form a loop deadlock
+// under plain PFC when the buffers fill up, so their flows are small here.
 var shortened = map[string]short{
 	"bifrost-drain":      {flow: 5 * units.MB, flows: 1},
 	"bifrost-linear":     {flow: 5 * units.MB, flows: 1},
@@ -41,9 +41,9 @@ var shortened = map[string]short{
 	"dsh-fig15":          {arrivals: 500 * units.Microsecond, flows: 100},
 	"dsh-fig16":          {arrivals: 20 * units.Microsecond, flows: 32},
 	"dsh-fig22":          {flows: 1024},
-	"dsh-fig23":          {arrivals: 20 * units.Microsecond, flows: 100},
+	"dsh-fig23":          {arrivals: 80 * units.Microsecond, flows: 100},
 	"dsh-fig25":          {arrivals: 20 * units.Microsecond, flows: 20},
-	"dsh-leaf-spine":     {arrivals: 20 * units.Microsecond, flows: 100},
+	"dsh-leaf-spine":     {arrivals: 30 * units.Microsecond, flows: 100},
 	"dsh-motivation":     {arrivals: 20 * units.Microsecond, flows: 20},
 	"dsh-ring":           {flow: 2 * units.KB, flows: 64},
 	"fanin":              {arrivals: 100 * units.Microsecond, flows: 50},
@@ -56,6 +56,7 @@ var shortened = map[string]short{
 	"live-real":          {arrivals: 100 * units.Millisecond, flows: 1},
 	"live-ring":          {flow: 10 * units.KB, flows: 8},
 	"long-haul":          {arrivals: units.Millisecond, flows: 5},
+	"lossless":           {arrivals: 500 * units.Microsecond, flows: 100},
 	"reverie-authors":    {arrivals: 500 * units.Microsecond, flows: 20},
 	"sharing":            {flows: 8},
 	"reverie-leaf-spine": {arrivals: 500 * units.Microsecond, flows: 20},
@@ -65,6 +66,7 @@ var shortened = map[string]short{
 	"websearch":          {flows: 10},
 }
 
+// apply shortens c and lets it run until all flows are done.
 func (s *short) apply(t *testing.T, c *scenario.Config) {
 	t.Helper()
 	if s.arrivals > 0 {
@@ -91,8 +93,8 @@ func (s *short) apply(t *testing.T, c *scenario.Config) {
 	c.Run.Stop.When = "all_flows_done"
 }
 
-// Every example, shortened, loses nothing of a lossless class, keeps all
-// invariants, finishes its flows, and reruns alike from its resolved file.
+// Every shortened example keeps all invariants, drops no lossless frame, finishes its
+// flows, and gives the same results when run from its resolved file.
 func TestExamples(t *testing.T) {
 	for _, name := range exampleFiles(t) {
 		c, err := ReadFile(name)
@@ -102,7 +104,7 @@ func TestExamples(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			s, ok := shortened[c.Name]
 			if !ok || filepath.Base(name) != c.Name+".yaml" {
-				t.Fatalf("%s is %s, which nothing is said about", name, c.Name)
+				t.Fatalf("%s has the name %s, which has no entry in shortened", name, c.Name)
 			}
 			s.apply(t, c)
 			text, err := c.Marshal()
@@ -110,28 +112,28 @@ func TestExamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			done := runOf(t, c)
-			open := 0
+			unfinished := 0
 			for _, at := range done {
 				if at == 0 {
-					open++
+					unfinished++
 				}
 			}
-			if open > 0 || len(done) < s.flows {
-				t.Errorf("%d of %d flows did not finish; at least %d were expected", open, len(done), s.flows)
+			if unfinished > 0 || len(done) < s.flows {
+				t.Errorf("%d of %d flows did not finish, want at least %d flows", unfinished, len(done), s.flows)
 			}
 			if !reflect.DeepEqual(runOf(t, parse(t, string(text))), done) {
-				t.Error("the resolved scenario runs differently")
+				t.Error("the resolved scenario gives different results")
 			}
 		})
 	}
 }
 
-// The examples of loops are what they say: with plain PFC (one of them: DSH) and no
-// handler of deadlocks everything stands still from the first milliseconds on.
+// The examples with loops deadlock: with plain PFC (DSH in one of them) and no deadlock
+// handler, no flow finishes after the first 2 ms.
 func TestLoopsDeadlock(t *testing.T) {
 	for _, e := range []struct {
 		name  string
-		stuck int // flows, at least
+		stuck int // minimum number of stuck flows
 	}{{"deadlock", 3}, {"dsh-fig16", 8}, {"dsh-ring", 64}, {"roundabout-ring", 8}, {"roundabout-mesh", 8}} {
 		name := e.name
 		c, err := ReadFile("../examples/" + name + ".yaml")
@@ -141,27 +143,28 @@ func TestLoopsDeadlock(t *testing.T) {
 		c.Run.Arrivals = min(c.Run.Arrivals, 2*units.Millisecond)
 		c.Run.Measure = scenario.Measure{}
 		c.Run.Stop.AtMost = 5 * units.Millisecond
-		open := 0
+		unfinished := 0
 		for i, at := range runOf(t, c) {
 			if at == 0 {
-				open++
+				unfinished++
 			}
 			if at > 2*units.Millisecond {
-				t.Errorf("%s: flow %d ended at %s", name, i, at)
+				t.Errorf("%s: flow %d finished at %s", name, i, at)
 			}
 		}
-		if open < e.stuck {
-			t.Errorf("%s: only %d flows are stuck", name, open)
+		if unfinished < e.stuck {
+			t.Errorf("%s: %d flows are stuck, want at least %d", name, unfinished, e.stuck)
 		}
 	}
 }
 
-// The fabrics of the papers' set-ups, counted by hand.
+// The fabrics of the papers have the numbers of hosts, switches and links that were counted by
+// hand, and the rate and delay of one of their links.
 func TestExampleFabrics(t *testing.T) {
 	for _, c := range []struct {
 		name                   string
 		hosts, switches, links int
-		fast                   string // a link
+		link                   string // name of the checked link
 		rate                   units.Rate
 		delay                  units.Time
 	}{
@@ -188,14 +191,14 @@ func TestExampleFabrics(t *testing.T) {
 		}
 		g := graphOf(t, cfg)
 		if g.Hosts != c.hosts || g.Nodes()-g.Hosts != c.switches || len(g.Links) != c.links {
-			t.Errorf("%s: %d hosts, %d switches, %d links", c.name, g.Hosts, g.Nodes()-g.Hosts, len(g.Links))
+			t.Errorf("%s: %d hosts, %d switches, %d links, want %d, %d, %d", c.name, g.Hosts, g.Nodes()-g.Hosts, len(g.Links), c.hosts, c.switches, c.links)
 		}
-		i, err := g.LinkNamed(c.fast)
+		i, err := g.LinkNamed(c.link)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if l := g.Links[i]; l.Rate != c.rate || l.Delay != c.delay {
-			t.Errorf("%s: %s has %s and %s", c.name, c.fast, l.Rate, l.Delay)
+			t.Errorf("%s: %s has rate %s and delay %s, want %s and %s", c.name, c.link, l.Rate, l.Delay, c.rate, c.delay)
 		}
 	}
 }

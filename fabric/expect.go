@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// MetricNames returns what the summary of a run will hold.
+// MetricNames returns the names of all metrics that the summary of a run will contain.
 func (b *Fabric) MetricNames() []string {
 	s := b.Outcome(-1, sim.Totals{}, sim.Counters{}, false).Summarize()
 	if b.Config.Output.GroupBy == "class" {
@@ -19,8 +19,8 @@ func (b *Fabric) MetricNames() []string {
 	return metrics.MeasureNames(metrics.Measures(s))
 }
 
-// usedClasses are the classes that flows have. A summary leaves out those without a
-// measured flow, and before the run there is none.
+// usedClasses returns a part for every class that flows use. A summary omits classes
+// without a measured flow, and before the run there are no measured flows.
 func (b *Fabric) usedClasses(sizes []metrics.Part) []metrics.Part {
 	var used [mmu.Classes]bool
 	for i := range b.Flows.Flow {
@@ -35,7 +35,7 @@ func (b *Fabric) usedClasses(sizes []metrics.Part) []metrics.Part {
 	return parts
 }
 
-// expect reads what the run must show.
+// expect parses the expectations of the scenario.
 func (b *builder) expect() error {
 	if len(b.Config.Expect) == 0 {
 		return nil
@@ -48,7 +48,7 @@ func (b *builder) expect() error {
 			return yaml.Atf(path, "%w", err)
 		}
 		if e.Abort && !c.Growing() {
-			return yaml.Atf(path, "%q may be broken now and hold in the end, which is no reason to abort; allowed: with abort only counts of pauses, drops, transport and network and peaks of buffer, with <, <= or ==", e.That)
+			return yaml.Atf(path, "%q cannot be used with abort, because it may fail now and hold at the end (expected a count of pauses, drops, transport or network, or a peak of buffer, with <, <= or ==)", e.That)
 		}
 		b.out.Expect = append(b.out.Expect, Expectation{Text: strings.TrimSpace(e.That), Condition: c, Abort: e.Abort})
 	}
@@ -57,7 +57,7 @@ func (b *builder) expect() error {
 
 // Expectation is a condition about the summary of the run.
 type Expectation struct {
-	Text string // as it was written
+	Text string // as written in the scenario
 	metrics.Condition
-	Abort bool // ends the run when it is broken
+	Abort bool // end the run as soon as it fails
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Before the run there are no measured flows; classes that flows have will have numbers,
-// by size as well, and others will not.
+// Classes that flows use have metrics, also by size; other classes have none. This is known
+// before the run, when there are no measured flows.
 func TestMetricNamesOfClasses(t *testing.T) {
 	const text = `
 topology: {name: one-switch, hosts: 3}
@@ -23,7 +23,7 @@ workload:
 			}
 		}
 		if slices.Contains(names, "classes.class 1.fct_ps.mean") {
-			t.Errorf("group_by %s: no flow has class 1", by)
+			t.Errorf("group_by %s: class 1 has metrics but no flow", by)
 		}
 	}
 	build(t, text, "output.group_by=class", `expect=["classes.class 2.unfinished == 0"]`)

@@ -5,14 +5,14 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// Parse, ParseApart, ReadFile and Validate are what most tests ask: is this scenario valid?
+// Parse, ParseSandboxed and ReadFile also validate the scenario.
 
 func Parse(name string, data []byte, set ...string) (*scenario.Config, error) {
 	return valid(scenario.Parse(name, data, set...))
 }
 
-func ParseApart(name string, data []byte, beside []string) (*scenario.Config, error) {
-	return valid(scenario.ParseApart(name, data, beside))
+func ParseSandboxed(name string, data []byte, beside []string) (*scenario.Config, error) {
+	return valid(scenario.ParseSandboxed(name, data, beside))
 }
 
 func ReadFile(path string, set ...string) (*scenario.Config, error) {

@@ -8,8 +8,7 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// faults applies link faults to the cables and schedules what routing makes of
-// them.
+// faults applies link faults to the cables and schedules the resulting route changes.
 func (b *builder) faults(spec *sim.Spec) {
 	for _, f := range b.Config.Faults {
 		if f.Link == "" {
@@ -33,14 +32,14 @@ func (b *builder) faults(spec *sim.Spec) {
 	spec.Routes = b.reroutes(spec)
 }
 
-// reroutes computes the tables after each change of a link, in force after the
-// configured delay.
+// reroutes returns the routing tables after each link change. They take effect after
+// routing.reroute_after.
 func (b *builder) reroutes(spec *sim.Spec) []sim.RouteChange {
 	times := map[units.Time]bool{}
 	for i := range spec.Cables {
 		for _, d := range spec.Cables[i].Down {
 			times[d.From] = true
-			if d.To < units.MaxTime { // else it never comes back
+			if d.To < units.MaxTime { // otherwise it never comes up again
 				times[d.To] = true
 			}
 		}

@@ -10,9 +10,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// FuzzParse feeds scenarios to the parser: it never panics, every refusal has a
-// message for the user, and what is accepted is written and read back alike and
-// builds.
+// FuzzParse checks that the parser never panics, that every error is an InputError, and
+// that an accepted scenario builds and is the same after writing and reading it.
 func FuzzParse(f *testing.F) {
 	for _, cases := range readBroken(f) {
 		for _, c := range cases {
@@ -45,7 +44,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			var in *scenario.InputError
 			if !errors.As(err, &in) {
-				t.Fatalf("%v is not for the user", err)
+				t.Fatalf("%v is not a scenario.InputError", err)
 			}
 			in.Excerpt()
 			return
@@ -66,7 +65,7 @@ func FuzzParse(f *testing.F) {
 		}
 		built, err := New(c, Options{Invariants: true})
 		if errors.Is(err, errIdle) || errors.Is(err, layout.ErrTimeout) {
-			return // known only when flows are drawn and paths are found
+			return // found only once flows and paths are known
 		}
 		if err != nil {
 			t.Fatalf("accepted, but: %v", err)
@@ -77,7 +76,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// small reports whether a scenario builds in no time.
+// small reports whether a scenario builds quickly.
 func small(c *scenario.Config) bool {
 	l, err := lay(c)
 	if err != nil {
@@ -102,7 +101,7 @@ func small(c *scenario.Config) bool {
 	return l.Graph.Hosts <= 64 && len(l.Graph.Links) <= 256 && flows <= 2000 && flaps <= 8
 }
 
-// FuzzSet feeds overrides.
+// FuzzSet does the same for --set and its shorthands.
 func FuzzSet(f *testing.F) {
 	for _, set := range []string{"seed=2", "workload[0].class={random: rdma}", "classes.x={ids: [1]}", "a[", "a]=1", ".=1", "topology.leaves=[", "workload[-1]=2", "switch.policy={name: static}",
 		"--cc dcqcn:preset=paper,rai=1Mbps", "--topology ring:switches=3", "--cc", "workload.answers.load.share=0.1", `switch.overrides=[{match: "leaf*", ports: 30}]`} {
@@ -116,7 +115,7 @@ func FuzzSet(f *testing.F) {
 		if _, err := Parse("f", base, set); err != nil {
 			var in *scenario.InputError
 			if !errors.As(err, &in) {
-				t.Fatalf("%v is not for the user", err)
+				t.Fatalf("%v is not a scenario.InputError", err)
 			}
 		}
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// hostile are values that are out of place nearly everywhere.
+// hostile lists values that are invalid for nearly every key.
 var hostile = []string{
 	"0", "-1", "1", "2", "7", "8", "65535", "65536", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "1e9", "1e400", "0.5", "1e-300", "-0.5", ".nan", ".inf",
 	"0B", "1B", "-1B", "2147483647B", "8EB", "9000000000GB", "1KiB", "0s", "1ps", "-1us", "1ms", "1s", "2251s", "9000000s", "0bps", "1bps", "1Mbps", "10Tbps", "9000000Tbps",
@@ -28,7 +28,7 @@ var hostile = []string{
 // few selects one in 40 cases.
 func few(n int) []int { return deep.All(n / 40) }
 
-// begin builds a scenario and runs its first microseconds.
+// begin builds a scenario and runs the first microseconds.
 func begin(c *scenario.Config) error {
 	built, err := New(c, Options{Invariants: true})
 	if err != nil {
@@ -43,8 +43,8 @@ func begin(c *scenario.Config) error {
 	return err
 }
 
-// Hostile values at every key, one and two at a time: each is refused with a message, or
-// the scenario builds and runs. TestDeepHostileValues tries every value at every key.
+// Hostile values at every key, one and two at a time, are rejected with a message, or the
+// scenario builds and runs. TestDeepHostileValues tries every value at every key.
 func TestHostileValues(t *testing.T) { hostileValues(t, few) }
 
 func hostileValues(t *testing.T, choose func(n int) []int) {
@@ -58,7 +58,7 @@ func hostileValues(t *testing.T, choose func(n int) []int) {
 	assault(t, base, "", choose)
 }
 
-// TestHostileWorkloads does the same to every generator.
+// The same for every generator.
 func TestHostileWorkloads(t *testing.T) { hostileWorkloads(t, few) }
 
 func hostileWorkloads(t *testing.T, choose func(n int) []int) {
@@ -66,15 +66,15 @@ func hostileWorkloads(t *testing.T, choose func(n int) []int) {
 	assault(t, parse(t, everyGenerator), "workload", choose)
 }
 
-// assault puts hostile values at every key of a scenario that begins with a prefix, in
-// those of n cases that choose selects.
+// assault sets hostile values for all keys of a scenario with the given prefix. choose
+// selects which of n cases to run.
 func assault(t *testing.T, base *scenario.Config, prefix string, choose func(n int) []int) {
 	t.Helper()
 	text, err := base.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	parse(t, string(text)) // what is written can be read
+	parse(t, string(text)) // the output must be valid
 	var paths []string
 	body, err := yaml.Parse(yaml.NewSource("a.yaml", text), text, "scenario")
 	if err != nil {
@@ -99,18 +99,18 @@ func assault(t *testing.T, base *scenario.Config, prefix string, choose func(n i
 		switch {
 		case err != nil:
 			if !errors.As(err, &in) {
-				t.Errorf("%q: %v is not for the user", set, err)
+				t.Errorf("%q: %v is not a scenario.InputError", set, err)
 			}
 		case small(c):
 			accepted++
 			if err := begin(c); err != nil && !errors.Is(err, errIdle) && !errors.Is(err, layout.ErrTimeout) {
-				t.Errorf("%q: accepted, but %v", set, err)
+				t.Errorf("%q: accepted, but: %v", set, err)
 			}
 		}
 	}
 	n := len(paths) * len(hostile)
 	for _, i := range choose(n) {
-		i = i * 7919 % n // a prime: neighbouring cases have distant keys
+		i = i * 7919 % n // a prime, so that neighbouring cases use distant keys
 		try(paths[i/len(hostile)] + "=" + hostile[i%len(hostile)])
 	}
 	for _, i := range choose(2000) {
@@ -120,7 +120,7 @@ func assault(t *testing.T, base *scenario.Config, prefix string, choose func(n i
 	}
 	t.Logf("%d of %d scenarios were accepted", accepted, tried)
 	if accepted < tried/40 {
-		t.Errorf("only %d of %d scenarios were accepted: the test says little", accepted, tried)
+		t.Errorf("only %d of %d scenarios were accepted, want at least one in 40", accepted, tried)
 	}
 }
 

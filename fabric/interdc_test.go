@@ -11,8 +11,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// longLink is a link of 50 us whose receiver stops for 2 ms: what is on its way fills
-// the buffer of switch1.
+// longLink is a link of 50 us whose receiver is stuck for 2 ms: frames in flight fill the
+// buffer of switch1.
 const longLink = `
 topology:
   name: linear
@@ -36,16 +36,16 @@ faults:
 run: {arrivals: 1ms, stop: {when: all_flows_done, at_most: 100ms}}
 `
 
-// Both ends of a link count the same credits, whatever frames cost in the two buffers.
+// Both ends of a link count the same credits, even if a frame takes different space in the two buffers.
 func TestCreditsOfCells(t *testing.T) {
 	for _, c := range []struct{ name, all, far string }{
 		{"bytes", "cell: 1B", "cell: 1B"},
 		{"cells", "cell: 254B", "cell: 254B"},
-		{"price of a packet", "per_packet: 200B", "per_packet: 200B"},
-		{"cells and a price", "cell: 254B, per_packet: 48B", "cell: 254B"},
+		{"cost per packet", "per_packet: 200B", "per_packet: 200B"},
+		{"cells and a cost per packet", "cell: 254B, per_packet: 48B", "cell: 254B"},
 		{"larger cells at the far end", "cell: 1B", "cell: 1024B"},
 		{"smaller cells at the far end", "cell: 1024B", "cell: 1B"},
-		{"a price at the far end", "cell: 1B", "per_packet: 200B"},
+		{"a cost per packet at the far end", "cell: 1B", "per_packet: 200B"},
 	} {
 		cfg, err := Parse("a.yaml", fmt.Appendf(nil, longLink, c.all, c.far))
 		if err != nil {
@@ -53,7 +53,7 @@ func TestCreditsOfCells(t *testing.T) {
 		}
 		b, f := runAll(t, cfg)
 		if total := f.Totals(); total.Drops[probe.Lossless] > 0 {
-			t.Errorf("%s: %d frames lost", c.name, total.Drops[probe.Lossless])
+			t.Errorf("%s: %d lossless frames dropped", c.name, total.Drops[probe.Lossless])
 		}
 		for _, s := range b.Spec.Switches {
 			if s.Checks.Broken > 0 {
@@ -63,7 +63,7 @@ func TestCreditsOfCells(t *testing.T) {
 	}
 }
 
-// runAll runs a scenario to its end, with every invariant watched.
+// runAll runs a scenario to its end and checks all invariants.
 func runAll(t *testing.T, cfg *scenario.Config) (*Fabric, *sim.Fast) {
 	t.Helper()
 	b, err := New(cfg, Options{Invariants: true})
@@ -80,7 +80,7 @@ func runAll(t *testing.T, cfg *scenario.Config) (*Fabric, *sim.Fast) {
 	return b, f
 }
 
-// relays is a long link with relays of which the first three hosts of dc0 send to one host.
+// relays is a long link with relays; the first three hosts of dc0 send to one host of dc1.
 const relays = `
 topology:
   name: two-dc
@@ -112,8 +112,8 @@ faults:
 run: {arrivals: 1ms, stop: {when: all_flows_done, at_most: 50ms}}
 `
 
-// A pause that a relay passed on does not outlast the long link: with pauses that hold
-// until they are withdrawn, dci0 would wait for ever for a RESUME that was lost with it.
+// A pause that a relay forwarded ends when the long link fails. With indefinite pauses,
+// dci0 would otherwise wait forever for a RESUME that was lost.
 func TestRelaysAfterTheLinkWasDown(t *testing.T) {
 	cfg, err := Parse("a.yaml", []byte(relays))
 	if err != nil {
@@ -124,14 +124,14 @@ func TestRelaysAfterTheLinkWasDown(t *testing.T) {
 	}
 }
 
-// Relays between cables with which they would lose frames. A round trip of 200 us and one
-// of 40 us behind it are 12,000,000 B at 400 Gbps, and 64 + 2 x 1048 B.
+// Relays reject cables with which they would drop frames. A round trip of 200 us plus one
+// of 40 us behind it is 12,000,000 B at 400 Gbps, plus 64 + 2 x 1048 B.
 func TestRelaysThatWouldLose(t *testing.T) {
 	for set, want := range map[string]string{
-		"topology.relay_link.rate=800Gbps":                                 "the cable to the switch has 800Gbps and the long one 400Gbps; allowed: a cable to the switch that is not faster (relay0.port0)",
-		"topology.relay_link.delay=20us":                                   "allowed: a bandwidth-delay product up to the switch behind the other relay, 12002160 bytes, or more (relay0.port1)",
-		"switch.overrides[0].flow_control={name: swing, side: long}":       "side is long, but the switch at the other end has 5 ports and is no relay",
-		"switch.overrides[1].flow_control={side: long, buffer: 10050000B}": "buffer is 10050000 bytes; allowed: a bandwidth-delay product up to the switch behind the other relay, 10102160 bytes",
+		"topology.relay_link.rate=800Gbps":                                 "the cable to the switch runs at 800Gbps, faster than the long cable at 400Gbps (expected a cable to the switch that is not faster) (relay0.port0)",
+		"topology.relay_link.delay=20us":                                   "(expected at least a bandwidth-delay product up to the switch behind the other relay, 12002160 bytes) (relay0.port1)",
+		"switch.overrides[0].flow_control={name: swing, side: long}":       "side is long, but the switch at the other end has 5 ports and is not a relay",
+		"switch.overrides[1].flow_control={side: long, buffer: 10050000B}": "buffer is 10050000 bytes (expected at least a bandwidth-delay product up to the switch behind the other relay, 10102160 bytes",
 	} {
 		cfg, err := Parse("a.yaml", []byte(relays), set)
 		if err == nil {

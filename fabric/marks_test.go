@@ -8,7 +8,7 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// Two groups, each congested by six to one.
+// twoGroups has an incast of six senders in each of two groups of classes.
 const twoGroups = `
 topology: {name: one-switch, hosts: 9, host_link: {rate: 25Gbps, delay: 1us}}
 classes:
@@ -43,8 +43,8 @@ func marksOf(t *testing.T, ecn string) (marks [mmu.Classes]uint64) {
 	return marks
 }
 
-// A group with a marker of its own is marked by that, others by the common one. All that
-// 600 KB fill a queue up to is below 900 KB and above 20 KB.
+// A group with its own marker uses that one, other groups the common marker. 600 KB fill a
+// queue to more than 20 KB and less than 900 KB.
 func TestMarksByClass(t *testing.T) {
 	const rdma, tcp = 3, 1
 	for _, c := range []struct {
@@ -65,8 +65,8 @@ func TestMarksByClass(t *testing.T) {
 	}
 }
 
-// Markers for both groups that are the common one give its marks.
-func TestMarksByClassAlike(t *testing.T) {
+// Markers by class that equal the common marker give the same marks.
+func TestSameMarksByClass(t *testing.T) {
 	common := marksOf(t, "{name: red, kmin: 10KB, kmax: 200KB, pmax: 0.2}")
 	own := marksOf(t, "{name: none, by_class: {rdma: {name: red, kmin: 10KB, kmax: 200KB, pmax: 0.2}, tcp: {name: red, kmin: 10KB, kmax: 200KB, pmax: 0.2}}}")
 	if common != own {
@@ -83,6 +83,6 @@ func TestMarksByClassMarshal(t *testing.T) {
 	}
 	again, err := parse(t, string(text)).Marshal()
 	if err != nil || string(again) != string(text) {
-		t.Errorf("%v: read again, it is\n%s\nwas\n%s", err, again, text)
+		t.Errorf("%v: after reading it again, it is\n%s\nwant\n%s", err, again, text)
 	}
 }

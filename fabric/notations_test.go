@@ -11,8 +11,8 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// The delay of a cable can be written as its length, 5 ns per metre, wherever it
-// stands; the resolved scenario says the time.
+// Every cable delay can be written as a length, at 5 ns per metre. The resolved scenario
+// contains the time.
 func TestLengths(t *testing.T) {
 	const text = `
 topology:
@@ -44,8 +44,8 @@ topology: {name: custom, hosts: [a, b], switches: [s], link: {rate: 1Gbps, delay
 	}
 }
 
-// What lasts forever lasts to the end of the time axis, is written so again, and is
-// the same scenario as one that states the time.
+// A fault that lasts forever lasts to units.MaxTime and is written as forever. The scenario
+// equals one with that time written out.
 func TestForever(t *testing.T) {
 	const text = `
 topology: {name: one-switch, hosts: 3}
@@ -87,25 +87,25 @@ run: {arrivals: 50us, stop: {when: time, at_most: 100us}}
 	}
 	for _, r := range b.Spec.Routes {
 		if r.At > units.Millisecond {
-			t.Errorf("a route changes at %s", r.At)
+			t.Errorf("unexpected route change at %s", r.At)
 		}
 	}
 	if d := b.Spec.Cables[0].Down; len(d) != 1 || d[0].To != units.MaxTime {
-		t.Errorf("the link is down %v", d)
+		t.Errorf("the link is down during %v", d)
 	}
 	if q := b.Spec.Cables[2].Corrupt; len(q) != 1 || q[0].To != units.MaxTime || q[0] == (sim.Corruption{}) {
-		t.Errorf("frames are damaged %v", q)
+		t.Errorf("frames are corrupted during %v", q)
 	}
 }
 
-// Text in UTF-16, with and without the mark at its beginning, is said to be that; a
-// file of more than MaxFile bytes is not parsed.
+// UTF-16 text is recognised with and without a byte order mark. A file larger than MaxFile
+// is not parsed.
 func TestUnreadable(t *testing.T) {
 	for text, want := range map[string]string{
-		"\xff\xfen\x00a\x00": "a.yaml: this is text in UTF-16; allowed: UTF-8",
-		"\xfe\xff\x00n\x00a": "a.yaml: this is text in UTF-16; allowed: UTF-8",
-		"n\x00a\x00":         "a.yaml: this is text in UTF-16; allowed: UTF-8",
-		strings.Repeat("# long\n", yaml.MaxFile/7+1): "a.yaml: this has more than 8388608 bytes; allowed: at most so many",
+		"\xff\xfen\x00a\x00": "a.yaml: text is encoded in UTF-16 (expected UTF-8); fix: save as UTF-8, or run `iconv -f UTF-16 -t UTF-8`",
+		"\xfe\xff\x00n\x00a": "a.yaml: text is encoded in UTF-16 (expected UTF-8); fix: save as UTF-8, or run `iconv -f UTF-16 -t UTF-8`",
+		"n\x00a\x00":         "a.yaml: text is encoded in UTF-16 (expected UTF-8); fix: save as UTF-8, or run `iconv -f UTF-16 -t UTF-8`",
+		strings.Repeat("# long\n", yaml.MaxFile/7+1): "a.yaml: file is larger than 8 MiB",
 	} {
 		if _, err := Parse("a.yaml", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%.20q: got %v; want %s", text, err, want)
@@ -116,8 +116,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// The round trip follows from the longest cable that was written: a timeout by default
-// is not wrong by itself. 4 x 500 us of delay are more than 1 ms.
+// If the default timeout is less than the round trip, the error points to the longest cable
+// in the file. 4 x 500 us of delay is more than 1 ms.
 func TestCauseOfTimeout(t *testing.T) {
 	const text = `name: far
 topology:
@@ -131,7 +131,7 @@ workload: [{name: w, generator: flows, flows: [{from: host0, to: host1, size: 1K
 	if err == nil {
 		_, err = New(c, Options{})
 	}
-	if err = c.Locate(err); err == nil || !strings.HasPrefix(err.Error(), "a.yaml:5:31: hosts.reliability.timeout: everything would be sent again and again: 1ms is less") {
+	if err = c.Locate(err); err == nil || !strings.HasPrefix(err.Error(), "a.yaml:5:31: hosts.reliability.timeout: timeout is shorter than the round trip: 1ms") {
 		t.Errorf("got %v", err)
 	}
 }

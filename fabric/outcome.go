@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
@@ -11,12 +12,12 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// Outcome describes a run of the scenario that ended at that time; partial says
-// that it was interrupted.
+// Outcome returns the outcome of a run that ended at the given time; partial means that it
+// was interrupted.
 func (b *Fabric) Outcome(end units.Time, totals sim.Totals, counters sim.Counters, partial bool) *metrics.Outcome {
 	return &metrics.Outcome{
 		Scenario: b.Config.Name, Seed: b.Config.Seed, End: end, Partial: partial, Totals: totals, Counters: counters,
-		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Waits: b.Waits, Payloads: b.payloads(), Workloads: b.Workloads,
+		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Waits: b.Waits, Payloads: b.payloads(), Workloads: b.Workloads, Jobs: b.Jobs,
 		Measured: func(i int) bool { return b.measured(i, end) },
 		Nodes:    b.Graph.Names, Hosts: b.Graph.Names[:b.Graph.Hosts], Checks: b.Checks,
 		Watched: b.Spec.WatchDeadlocks || b.Spec.StopAtDeadlock, Trees: b.Spec.LogPauses,
@@ -24,7 +25,7 @@ func (b *Fabric) Outcome(end units.Time, totals sim.Totals, counters sim.Counter
 	}
 }
 
-// payloads returns the payload of full packets, by transport.
+// payloads returns the payload of a full packet, by transport.
 func (b *Fabric) payloads() []units.Bytes {
 	var list []units.Bytes
 	for _, h := range b.Plan.Transports() {
@@ -33,30 +34,33 @@ func (b *Fabric) payloads() []units.Bytes {
 	return list
 }
 
-// measured reports whether a flow counts in summaries of a run that ended then: it
-// started, and it or the first that it waited for did so in the measurement window.
+// measured reports whether a flow counts in the summary of a run that ended at end. It must
+// have started, and it or the first flow that it waited for must have started in the
+// measurement window.
 func (b *Fabric) measured(i int, end units.Time) bool {
 	counts, _ := b.counts(i)
 	began, ok := b.Flows.Began(i)
 	return counts && ok && began <= end
 }
 
-// FlowControls returns the names of the schemes that ports run.
-func (b *Fabric) FlowControls() []string {
+// FlowControls returns the names of the flow control schemes that promise to be lossless, or
+// of those that do not.
+func (b *Fabric) FlowControls(lossless bool) []string {
 	var names []string
 	for _, s := range slices.Concat(b.Plan.OfSwitches, b.Plan.OfPorts) {
-		if !slices.Contains(names, s.FlowControl.Name) {
+		if s.Promises()&registry.Lossless != 0 == lossless && !slices.Contains(names, s.FlowControl.Name) {
 			names = append(names, s.FlowControl.Name)
 		}
 	}
 	return names
 }
 
-// TraceFile is the name of a trace beside the scenario that replays it.
+// TraceFile is the name of a flow trace, in the same folder as the scenario that replays
+// it.
 const TraceFile = "flows.trace.csv"
 
-// WriteTrace writes the flows of a run as they were planned, so that the trace
-// generator makes the same of them.
+// WriteTrace writes the planned flows of a run, so that the trace generator reproduces
+// them.
 func (b *Fabric) WriteTrace(w io.Writer) error {
 	t, err := workload.NewTraceWriter(w)
 	if err != nil {
@@ -81,8 +85,9 @@ func (b *Fabric) WriteTrace(w io.Writer) error {
 	return t.Close()
 }
 
-// carried returns the transports of workloads, by the names in a trace.
-func (b *Fabric) carried() map[string]string {
+// transports returns the transports of workloads, by workload name. Workloads with the
+// default transport have no entry.
+func (b *Fabric) transports() map[string]string {
 	var by map[string]string
 	for i := range b.Flows.Flow {
 		if name := b.Plan.Transports()[b.Flows.Flow[i].Transport].Name; name != "" {
@@ -95,13 +100,13 @@ func (b *Fabric) carried() map[string]string {
 	return by
 }
 
-// Replay returns the scenario with the trace of this run, TraceFile beside it, in
-// place of its workloads. It gives the same results.
+// Replay returns the scenario with the trace of this run instead of its workloads. It reads
+// TraceFile from its own folder and gives the same results.
 func (b *Fabric) Replay() ([]byte, error) {
 	c := *b.Config
 	c.Workload = []scenario.Workload{{
 		Name: "replay", Generator: "trace",
-		Params: &workload.Trace{Path: TraceFile, Format: "csv", Workloads: b.Workloads, Transports: b.carried(), Endless: b.endless},
+		Params: &workload.Trace{Path: TraceFile, Format: "csv", Workloads: b.Workloads, Transports: b.transports(), Endless: b.endless},
 	}}
 	return c.Marshal()
 }

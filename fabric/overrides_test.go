@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/link"
+	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/route"
 )
 
-// Two leaves of two hosts and two spines: ports 0 and 1 of a leaf lead to hosts,
-// 2 and 3 to spines; ports of a spine lead to leaves.
+// small22 has two leaves with two hosts each and two spines. Ports 0 and 1 of a leaf lead
+// to hosts, ports 2 and 3 to spines; ports of a spine lead to leaves.
 const small22 = `
 topology: {name: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 2, host_link: {rate: 100Gbps, delay: 1us}, fabric_link: {rate: 400Gbps, delay: 2us}}
 `
@@ -47,19 +49,19 @@ switch:
 		t.Errorf("private segments are %s and %s", s[leaf0].Buffer.Private, s[leaf1].Buffer.Private)
 	}
 	if s[spine0].AtEnqueue || !s[spine1].AtEnqueue {
-		t.Error("only spine1 marks when frames join their queue")
+		t.Error("want marking at enqueue only at spine1")
 	}
 
-	// The pause that leaf0 sends by port 2 to spine0 holds until it is withdrawn;
-	// spine0 must know. What spine0 sends back is timed.
+	// The pauses that leaf0 sends to spine0 by port 2 are indefinite, and spine0 must know
+	// it. The pauses that spine0 sends are timed.
 	pfc := link.PFC{Quanta: 65535}
-	held := link.PFC{Quanta: 100, Indefinite: true}
+	indefinite := link.PFC{Quanta: 100, Indefinite: true}
 	for _, c := range []struct {
 		sw, port  int
 		own, peer link.PFC
 	}{
-		{leaf0, 2, held, pfc}, {spine0, 0, pfc, held}, {leaf0, 3, pfc, pfc}, {spine1, 0, pfc, pfc},
-		{spine0, 1, link.PFC{Quanta: 65535, Processing: 600 * units.Nanosecond}, held},
+		{leaf0, 2, indefinite, pfc}, {spine0, 0, pfc, indefinite}, {leaf0, 3, pfc, pfc}, {spine1, 0, pfc, pfc},
+		{spine0, 1, link.PFC{Quanta: 65535, Processing: 600 * units.Nanosecond}, indefinite},
 	} {
 		p := s[c.sw].Ports[c.port]
 		if p.PFC != c.own || p.Peer == nil || *p.Peer != c.peer {
@@ -67,12 +69,12 @@ switch:
 		}
 	}
 	if p := s[leaf0].Ports[0]; p.Peer != nil {
-		t.Error("a host does as its switch port")
+		t.Error("a host must use the settings of its switch port")
 	}
 
-	// Headroom, exact. host1 to leaf0: 2 us there and back at 100 Gbps are 25,000 B;
-	// three frames of 1048 B and a PAUSE of 64 B. leaf1 from spine0: 2 us there and
-	// 2 us + 500 ns of pipeline back, and spine0 takes 600 ns to act, at 50 B/ns.
+	// Exact headroom. host1 to leaf0: a round trip of 2 us at 100 Gbps is 25,000 B, plus
+	// three frames of 1048 B and a PAUSE of 64 B. leaf1 from spine0: 2 us forward and
+	// 2 us + 500 ns of pipeline back, and spine0 takes 600 ns of processing, at 50 B/ns.
 	exact := link.Headroom{Rule: link.RuleExact}
 	if got := exact.Of(&s[leaf0].Ports[1]); got != 25000+3*1048+64 {
 		t.Errorf("headroom of leaf0.port1 is %d", got)
@@ -80,15 +82,15 @@ switch:
 	if got := exact.Of(&s[leaf1].Ports[2]); got != (2000+2500+600)*50+3*1048+64 {
 		t.Errorf("headroom of leaf1.port2 is %d", got)
 	}
-	// spine0 towards leaf1: leaf1 acts at once, seven classes at 70,000 B.
+	// spine0 to leaf1: no processing time, seven classes at 70,000 B.
 	if got := s[spine0].Flow[1].Reserve(&s[spine0].Ports[1]); got != 7*70000 {
 		t.Errorf("spine0.port1 reserves %d", got)
 	}
-	// Flow control none reserves nothing, at both ends of the cable.
+	// Flow control none reserves nothing at either end of the cable.
 	if s[leaf0].Flow[0].Reserve(&s[leaf0].Ports[0]) != 0 || b.Spec.Hosts[0].Flow.Reserve(&b.Spec.Hosts[0].Port) != 0 || b.Spec.Hosts[1].Flow.Reserve(&b.Spec.Hosts[1].Port) == 0 {
-		t.Error("only leaf0.port0 and host0 run without flow control")
+		t.Error("want no flow control only at leaf0.port0 and host0")
 	}
-	// Strict priority at leaf0.port0 and at host0: the lower class first, always.
+	// Strict priority at leaf0.port0 and at host0: always the lower class first.
 	strict, err := s[leaf0].Scheduler(0)
 	if err != nil {
 		t.Fatal(err)
@@ -99,17 +101,17 @@ switch:
 		}
 		strict.Sent(1, 1000, false)
 	}
-	// No marks at leaf*.port2: the floor of the marker is out of reach.
+	// No marks at leaf*.port2: the floor of the marker is beyond any queue length.
 	for port, off := range []bool{false, false, true, false} {
 		m, err := s[leaf1].Marker(port)
 		if err != nil || (m.Floor() > units.GiB) != off {
-			t.Errorf("leaf1.port%d marks from %s on, %v", port, m.Floor(), err)
+			t.Errorf("leaf1.port%d marks above %s, %v", port, m.Floor(), err)
 		}
 	}
 	if s[spine1].ECN[0] != 0xfe || s[leaf0].ECN[0] != 0xfe {
 		t.Errorf("marked classes are %x and %x", s[spine1].ECN, s[leaf0].ECN)
 	}
-	// The common setting keeps its parameters.
+	// Overrides do not change the common setting.
 	if dt, err := scenario.Choose("policy", "dt"); err != nil || !reflect.DeepEqual(b.Config.Switch.Policy, dt) {
 		t.Errorf("an override changed switch.policy: %+v", b.Config.Switch.Policy.Params)
 	}
@@ -130,21 +132,21 @@ func TestOverrideOrder(t *testing.T) {
 
 func TestChipOverride(t *testing.T) {
 	b := build(t, small22+"switch:\n  overrides: [{match: \"leaf0\", ports: 6}]\n")
-	// As much as the most demanding port: 4 us at 50 B/ns, 3 x 1048 + 64, in seven
-	// classes; two ports are not cabled.
+	// Two ports are not cabled. Each reserves as much as the most demanding port: 4 us at
+	// 50 B/ns, 3 x 1048 + 64 B, in seven classes.
 	if got := b.Spec.Switches[leaf0].Spare; got != 2*7*(200000+3*1048+64) {
-		t.Errorf("leaf0 keeps %d bytes for ports that are not cabled", got)
+		t.Errorf("leaf0 reserves %d bytes for ports that are not cabled", got)
 	}
 	if got := b.Spec.Switches[leaf1].Spare; got != 0 {
-		t.Errorf("leaf1 keeps %d", got)
+		t.Errorf("leaf1 reserves %d, want 0", got)
 	}
 	b = build(t, small22+"switch:\n  buffer: {reserve_for: cabled}\n  overrides: [{match: \"leaf0\", ports: 6}]\n")
 	if got := b.Spec.Switches[leaf0].Spare; got != 0 {
-		t.Errorf("told not to, leaf0 keeps %d", got)
+		t.Errorf("reserve_for cabled: leaf0 reserves %d, want 0", got)
 	}
 }
 
-// The largest frame of a port is that of those who send to it.
+// The largest frame of a port depends on the nodes that send to it.
 func TestFrameSizes(t *testing.T) {
 	b := build(t, small22+`
 switch:
@@ -160,22 +162,22 @@ hosts:
 	} {
 		p := b.Spec.Switches[c.sw].Ports[c.port]
 		if p.MTU != c.in || p.MTUOut != c.out {
-			t.Errorf("port %d of switch %d takes %d and sends %d, want %d and %d", c.port, c.sw, p.MTU, p.MTUOut, c.in, c.out)
+			t.Errorf("port %d of switch %d receives %d and sends %d, want %d and %d", c.port, c.sw, p.MTU, p.MTUOut, c.in, c.out)
 		}
 	}
 	for host, want := range []units.Bytes{1048, 1048, 1048, 4158} {
 		if p := b.Spec.Hosts[host].Port; p.MTU != 4158 || p.MTUOut != want {
-			t.Errorf("host%d takes %d and sends %d", host, p.MTU, p.MTUOut)
+			t.Errorf("host%d receives %d and sends %d", host, p.MTU, p.MTUOut)
 		}
 	}
-	// leaf0.port0: two frames of 1048 B arrive too late, the PAUSE waits for one of
+	// leaf0.port0: two frames of 1048 B are in flight, and the PAUSE waits for one of
 	// 4158 B.
 	if got := link.Exact(&b.Spec.Switches[leaf0].Ports[0]); got != 25000+2*1048+4158+64 {
 		t.Errorf("headroom of leaf0.port0 is %d", got)
 	}
 }
 
-// Packets are those of the sender, answers those of the receiver.
+// The sender's settings apply to packets, the receiver's to ACKs and other replies.
 func TestHostOverrides(t *testing.T) {
 	b := build(t, small22+`
 hosts:
@@ -198,32 +200,32 @@ workload:
 	}
 	// host0 to host2: packets of 4096 B at both ends, an ACK for each.
 	for _, node := range []int{0, 2} {
-		if way := h[node].Transports[by[0]]; way.Payload != 4096 || way.AckEvery != 1 || way.AckSize != 64 || way.Timeout != 100*units.Millisecond || way.MaxTimeout != 100*units.Millisecond {
-			t.Errorf("host%d carries flows of host0 as %+v", node, way)
+		if tr := h[node].Transports[by[0]]; tr.Payload != 4096 || tr.AckEvery != 1 || tr.AckSize != 64 || tr.Timeout != 100*units.Millisecond || tr.MaxTimeout != 100*units.Millisecond {
+			t.Errorf("host%d: transport of flows from host0 is %+v", node, tr)
 		}
 	}
-	// host2 to host1: packets of 1000 B, host1 answers every fourth.
-	way := h[1].Transports[by[2]]
-	if way.Payload != 1000 || way.AckEvery != 4 || way.AckSize != 100 || way.NackEvery != 3*units.Microsecond || way.CNPEvery != 7*units.Microsecond {
-		t.Errorf("host1 answers flows of host2 as %+v", way)
+	// host2 to host1: packets of 1000 B; host1 acknowledges every fourth.
+	tr := h[1].Transports[by[2]]
+	if tr.Payload != 1000 || tr.AckEvery != 4 || tr.AckSize != 100 || tr.NackEvery != 3*units.Microsecond || tr.CNPEvery != 7*units.Microsecond {
+		t.Errorf("host1: transport of flows from host2 is %+v", tr)
 	}
 	for node, want := range []units.Rate{0, 20 * units.Gbps, 50 * units.Gbps, 0} {
 		if got := h[node].Receive.Rate; got != want {
-			t.Errorf("host%d takes frames at %s, want %s", node, got, want)
+			t.Errorf("host%d receives at %s, want %s", node, got, want)
 		}
 	}
 	// 8 KB in eight packets of 1000 B: 1048 B take 83.84 ns at 100 Gbps and 20.96 ns
-	// at 400 Gbps. From host3 to host0: 1 us, 2 us, 2 us, 1 us. Seven frames ahead,
+	// at 400 Gbps. From host3 to host0: 1 us, 2 us, 2 us, 1 us. Seven frames before it,
 	// then four hops; the ACK of 64 B takes 5.12 ns or 1.28 ns per hop.
 	want := units.Time(7*83840+2*(83840+20960)+6_000_000) + 2*(5120+1280) + 6_000_000
 	for i, f := range b.Flows.Flow {
 		if f.Src == 3 && b.Ideal[i] != want {
-			t.Errorf("alone, host3 needs %d ps, want %d", b.Ideal[i], want)
+			t.Errorf("ideal FCT of host3 is %d ps, want %d", b.Ideal[i], want)
 		}
 	}
 }
 
-// What overrides say is written and read back, and --set reaches into them.
+// Overrides survive writing and reading, and --set can change them.
 func TestOverridesMarshal(t *testing.T) {
 	c := parse(t, small22+`
 switch:
@@ -262,8 +264,8 @@ workload: [{name: w, generator: flows, flows: [{from: host0, to: host1, size: 1K
 	}
 }
 
-// A switch may have another router than the others, or the same with other parameters;
-// --set reaches it, and it is written and read back.
+// A switch may have a different router, or the same router with other parameters. --set can
+// change it, and it survives writing and reading.
 func TestRoutingOverrides(t *testing.T) {
 	const text = small22 + `
 routing:
@@ -290,7 +292,7 @@ routing:
 		for name, want := range want {
 			here := l.RoutingAt(slices.Index(l.Graph.Names, name))
 			if got := here.Name + " " + gap(&here.Routing); got != want {
-				t.Errorf("%s routes by %s; want %s", name, got, want)
+				t.Errorf("%s routes by %s, want %s", name, got, want)
 			}
 		}
 	}
@@ -305,4 +307,40 @@ routing:
 	want["leaf0"] = "spray none"
 	check(parse(t, text, "routing.overrides[0].name=spray"), want)
 	build(t, text)
+}
+
+// An override of a port may change the limit of policy static, for frames that arrive there, and
+// nothing else of a policy.
+func TestPortLimit(t *testing.T) {
+	const head = small22 + "switch:\n  policy: {name: static, limit: 40KB}\n  overrides:\n"
+	b := build(t, head+`    - {match: "leaf0.to-spine*", policy: {limit: 60KB}}
+    - {match: "leaf1", policy: {limit: 70KB}}
+    - {match: "leaf1.port1", policy: {limit: 20KB}}
+`)
+	for sw, want := range [][]units.Bytes{{40_000, 40_000, 60_000, 60_000}, {70_000, 20_000, 70_000, 70_000}, {40_000, 40_000}, {40_000, 40_000}} {
+		view := mmu.NewLedger(mmu.Spec{Ports: len(want), Size: units.MB, Shared: units.MB}).View()
+		p, err := b.Spec.Switches[sw].Policy(buffer.Env{View: view})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for port, limit := range want {
+			if _, got := p.Level(0, view, port, 1); got != limit {
+				t.Errorf("switch %d: limit of port %d is %s, want %s", sw, port, got, limit)
+			}
+		}
+	}
+	const dt = small22 + "switch:\n  overrides:\n"
+	for text, want := range map[string]string{
+		head + `    - {match: "leaf0.port1", policy: {name: dt}}`:                 `switch.overrides[0].policy.name: a switch has one policy (allowed for a single port: limit)`,
+		head + `    - {match: "leaf0.port1", policy: {name: static, limit: 1KB}}`: `switch.overrides[0].policy.name: a switch has one policy (allowed for a single port: limit)`,
+		head + `    - {match: "leaf0.port1", policy: {alpha: 1}}`:                 `switch.overrides[0].policy: unknown key "alpha"`,
+		head + `    - {match: "leaf0.port1", policy: {limit: 0B}}`:                `switch.overrides[0].policy.limit: limit is 0B (expected more than 0B and at most`,
+		dt + `    - {match: "leaf0.port1", policy: {alpha: 1/4}}`:                 `switch.overrides[0].policy: policy dt cannot be set for a single port (allowed: limit of policy static)`,
+		dt + `    - {match: "leaf0.port1", policy: {limit: 1KB}}`:                 `switch.overrides[0].policy: policy dt cannot be set for a single port (allowed: limit of policy static)`,
+	} {
+		_, err := Parse("a.yaml", []byte(text+"\nworkload: [{name: w, generator: flows, flows: [{from: host0, to: host3, size: 1KB, start: 0s}]}]\n"))
+		if err == nil || !strings.HasPrefix(err.Error(), "a.yaml:") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\n%v, want %s", text, err, want)
+		}
+	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// probes places the probes of the scenario: each node has a list of those that
-// want its events, samples are in the schedule of the run.
+// probes attaches the probes of the scenario: it adds probes of events to the sinks of
+// nodes, and samples to the spec.
 func (b *builder) probes(spec *sim.Spec) error {
 	plans, err := b.Probes()
 	if err != nil {
@@ -25,7 +25,7 @@ func (b *builder) probes(spec *sim.Spec) error {
 			if ports == nil {
 				continue
 			}
-			place := &probe.Place{Host: node < b.Graph.Hosts, Ports: ports, Out: series.Recorder(node, p.From, to)}
+			place := &probe.Target{Host: node < b.Graph.Hosts, Ports: ports, Out: series.Recorder(node, p.From, to)}
 			w := p.Kind.Watch(place)
 			series.Watch(w)
 			if p.Kind.Every > 0 {
@@ -42,16 +42,16 @@ func (b *builder) probes(spec *sim.Spec) error {
 	return nil
 }
 
-// placed is a probe that learns of its node.
+// placed is a probe of events that is told its node.
 type placed struct {
 	probe.Watcher
-	place *probe.Place
+	place *probe.Target
 }
 
 // Attach implements probe.Attached.
 func (p *placed) Attach(n probe.Node) { p.place.Node = n }
 
-// watch adds a sink to those of a node.
+// watch adds a sink to a node.
 func (b *builder) watch(node int, s probe.Sink) {
 	if b.watching == nil {
 		b.watching = make([]probe.Fan, b.Graph.Nodes())
@@ -59,7 +59,7 @@ func (b *builder) watch(node int, s probe.Sink) {
 	b.watching[node] = append(b.watching[node], s)
 }
 
-// sink returns what watches a node; nil for nothing.
+// sink returns the sink for all events of a node, or nil if nothing watches it.
 func (b *builder) sink(node int) probe.Sink {
 	var list probe.Fan
 	if b.watching != nil {

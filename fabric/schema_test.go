@@ -14,7 +14,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// validator compiles the schema with a library that did not write it.
+// validator compiles the schema with an independent library.
 func validator(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	text, err := json.Marshal(scenario.Schema())
@@ -36,7 +36,7 @@ func validator(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// asJSON reads YAML as an editor does.
+// asJSON converts YAML to JSON values, as an editor does.
 func asJSON(text []byte) (any, error) {
 	var v any
 	if err := yaml.Unmarshal(text, &v); err != nil {
@@ -114,8 +114,8 @@ probes: [{name: dsh}, {name: dsh, as: slow, every: 1ms, zeros: true}, {name: gau
 	}
 }
 
-// Whatever the schema can know, it says.
-func TestSchemaRefuses(t *testing.T) {
+// The schema rejects every mistake that a schema can express.
+func TestSchemaRejects(t *testing.T) {
 	s := validator(t)
 	for _, text := range []string{
 		"colour: red", "topology: {leafs: 3}", "topology: {name: fat-tre}", "topology: {name: one-switch, spines: 2}",

@@ -5,13 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/scheme/sched"
-
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/sched"
 	"github.com/xoff-net/xoff/topo"
 )
 
@@ -30,15 +29,15 @@ func TestShorthands(t *testing.T) {
 		t.Errorf("flow control is %+v", fc)
 	}
 	for set, want := range map[string]string{
-		"--cc dcqn":                     `--cc dcqn: hosts.cc.name: unknown cc "dcqn" (did you mean "dcqcn"?); allowed: `,
-		"--cc dcqcn:raj=3":              `--cc dcqcn:raj=3: hosts.cc: unknown key "raj" (did you mean "rai"?); allowed: name, preset, `,
-		"--cc dcqcn:rai":                `--cc dcqcn:rai: hosts.cc: "rai" is not a parameter; allowed: PARAMETER=VALUE,...`,
-		"--cc dcqcn:rai=3us":            `--cc dcqcn:rai=3us: hosts.cc.rai: "us" is not a unit of rate; allowed: bps, Kbps, Mbps, Gbps, Tbps`,
-		"--cc ":                         `--cc : hosts.cc.name: "" is not a name; allowed: NAME, or NAME:PARAMETER=VALUE,...`,
-		"--cc {a":                       `--cc {a: hosts.cc.name: "{a" is not a name; allowed: NAME, or NAME:PARAMETER=VALUE,...`,
-		"--policy dt:limit=3KB":         `--policy dt:limit=3KB: switch.policy: unknown key "limit"; allowed: name, alpha, alpha_lossy`,
-		"--topology leaf-spine:spines=": `--topology leaf-spine:spines=: "" is not a value; allowed: YAML`,
-		"--nothing x":                   `--nothing x: "--nothing x" is not a setting; allowed: path=value, such as switch.policy.alpha=1/8`,
+		"--cc dcqn":                     `--cc dcqn: hosts.cc.name: unknown cc "dcqn"; did you mean "dcqcn"? (allowed: cubic, dcqcn, dctcp, fixed, hpcc, newreno, none, powertcp, theta-powertcp, timely)`,
+		"--cc dcqcn:raj=3":              `--cc dcqcn:raj=3: hosts.cc: unknown key "raj"; did you mean "rai"? (allowed: name, preset, g, alpha_interval, cut_interval, rise_interval, rise_bytes, fast_recovery, rai, rhai, min_rate, clamp_target, window, rise_first, first_cut_delay, alpha_delay, truncate)`,
+		"--cc dcqcn:rai":                `--cc dcqcn:rai: hosts.cc: "rai" is not a parameter (expected PARAMETER=VALUE,...)`,
+		"--cc dcqcn:rai=3us":            `--cc dcqcn:rai=3us: hosts.cc.rai: "us" is not a unit of rate (allowed: bps, Kbps, Mbps, Gbps, Tbps)`,
+		"--cc ":                         `--cc : hosts.cc.name: "" is not a name (expected NAME, or NAME:PARAMETER=VALUE,...)`,
+		"--cc {a":                       `--cc {a: hosts.cc.name: "{a" is not a name (expected NAME, or NAME:PARAMETER=VALUE,...)`,
+		"--policy dt:limit=3KB":         `--policy dt:limit=3KB: switch.policy: unknown key "limit" (allowed: name, alpha, alpha_lossy)`,
+		"--topology leaf-spine:spines=": `--topology leaf-spine:spines=: bad value: "" (expected YAML)`,
+		"--nothing x":                   `--nothing x: "--nothing x" is not a setting (expected path=value, such as switch.policy.alpha=1/8)`,
 	} {
 		_, err := Parse("a.yaml", []byte("name: a\n"), set)
 		var in *scenario.InputError
@@ -48,7 +47,7 @@ func TestShorthands(t *testing.T) {
 	}
 }
 
-// Items of lists can be called by their names.
+// --set can select list items by name.
 func TestSetByName(t *testing.T) {
 	const file = `
 workload:
@@ -60,9 +59,9 @@ workload:
 		t.Errorf("got %+v", c.Workload)
 	}
 	for set, want := range map[string]string{
-		"workload.backgrnd.load.share=1": `--set workload.backgrnd.load.share=1: workload: unknown item "backgrnd" (did you mean "background"?); allowed: a, background, workload[0]`,
-		"faults.x.at=1us":                `--set faults.x.at=1us: faults: there is no item called "x"; allowed: the number of an item, as in faults[0]`,
-		"switch.scheduler.strict.a=b":    `--set switch.scheduler.strict.a=b: switch.scheduler.strict: there is no item called "a"; allowed: the number of an item, as in switch.scheduler.strict[0]`,
+		"workload.backgrnd.load.share=1": `--set workload.backgrnd.load.share=1: workload: unknown item "backgrnd"; did you mean "background"? (allowed: a, background, workload[0])`,
+		"faults.x.at=1us":                `--set faults.x.at=1us: faults: there is no item called "x" (expected an index, as in faults[0])`,
+		"switch.scheduler.strict.a=b":    `--set switch.scheduler.strict.a=b: switch.scheduler.strict: there is no item called "a" (expected an index, as in switch.scheduler.strict[0])`,
 	} {
 		if _, err := Parse("a.yaml", []byte(file), set); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)

@@ -7,11 +7,10 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// first is by which flow's start it is decided whether another one counts: a flow that
-// waits for others, as the steps of a collective and the answers to a request do,
-// counts with the first of them, whenever its own turn comes. Nil: no flow waits. A flow
-// with a last time to start is one of an open series, of which those count that start
-// in the measurement window.
+// first returns, for each flow, the flow whose start decides whether it is measured; nil
+// if no flow waits. A flow that waits for others, such as a step of a collective or the
+// response to a request, counts with the first of them, however late it starts. A flow with
+// a latest start time belongs to an open-ended series and counts by its own start.
 func (b *builder) first() []int32 {
 	if len(b.Waits) == 0 {
 		return nil
@@ -31,7 +30,7 @@ func (b *builder) first() []int32 {
 	earlier := func(f, g int32) bool {
 		return cmp.Or(cmp.Compare(b.Flows.Flow[f].Start, b.Flows.Flow[g].Start), cmp.Compare(f, g)) < 0
 	}
-	var path []int32 // chains can be as long as there are flows: no recursion
+	var path []int32 // explicit stack: a chain can include every flow
 	for i := range first {
 		path = append(path[:0], int32(i))
 		for len(path) > 0 {
@@ -59,9 +58,14 @@ func (b *builder) first() []int32 {
 	return first
 }
 
-// counts reports whether a flow counts by its start or, if it waits, by that of the
-// first that it waits for; false for the second result: nobody knows yet.
+// counts reports whether a flow is measured: it, or the first flow that it waits for,
+// started in the measurement window. The second result is false if that is not known yet.
 func (b *Fabric) counts(i int) (counts, known bool) {
+	for _, j := range b.Jobs {
+		if j.Owns(uint32(i)) { // the first flow of a job decides
+			return b.Plan.Measured(j.Start), true
+		}
+	}
 	if b.first != nil {
 		i = int(b.first[i])
 	}
@@ -69,12 +73,12 @@ func (b *Fabric) counts(i int) (counts, known bool) {
 	return ok && b.Plan.Measured(began), ok
 }
 
-// outlast marks the flows that are meant to outlast the run and cannot be done in time,
-// and those that wait for one.
+// outlast marks flows that are meant to outlast the run and cannot finish in time, and
+// flows that wait for one of them.
 func (b *builder) outlast() []bool {
 	list := make([]bool, len(b.Flows.Flow))
 	atMost := b.Config.Run.Stop.AtMost
-	var bad []uint32 // whose dependents are to be marked
+	var bad []uint32 // marked flows whose dependents are not yet marked
 	for i, f := range b.Flows.Flow {
 		list[i] = b.out.Ideal[i] > atMost-f.Start && slices.Contains(b.Endless, b.Workloads[b.Origin[i]])
 		if list[i] {
@@ -102,8 +106,8 @@ func (b *builder) outlast() []bool {
 	return list
 }
 
-// done returns the stop rule. A flow that is meant to outlast the run does not hold it
-// up.
+// done returns the stop rule, or nil if the run ends at a fixed time. It does not wait for
+// flows that are meant to outlast the run.
 func (b *builder) done() func(now units.Time) bool {
 	rule := b.Config.Run.Stop
 	if rule.When == "time" {
@@ -120,13 +124,20 @@ func (b *builder) done() func(now units.Time) bool {
 			left = append(left, int32(i))
 		}
 	}
-	if len(left) == 0 {
+	if len(left) == 0 && len(b.Jobs) == 0 {
 		return nil
 	}
 	b.out.awaited = left
+	jobs := b.Jobs
 	return func(now units.Time) bool {
-		// Flows finish roughly in order of their start: look at the last open
-		// ones first and forget what is done.
+		for len(jobs) > 0 && jobs[len(jobs)-1].Done() {
+			jobs = jobs[:len(jobs)-1]
+		}
+		if len(jobs) > 0 {
+			return false
+		}
+		// Flows finish roughly in the order of their start: check the last ones first
+		// and remove those that are done.
 		for len(left) > 0 && !b.out.open(int(left[len(left)-1]), all, now) {
 			left = left[:len(left)-1]
 		}
@@ -134,8 +145,8 @@ func (b *builder) done() func(now units.Time) bool {
 	}
 }
 
-// doneAt returns the times at which a flow that has not begun stops to count for
-// the stop rule.
+// doneAt returns the times from which the stop rule no longer waits for flows that have not
+// started.
 func (b *builder) doneAt() []units.Time {
 	times := []units.Time{b.MeasuredUntil()}
 	for i := range b.Flows.Flow {
@@ -147,8 +158,8 @@ func (b *builder) doneAt() []units.Time {
 	return slices.Compact(times)
 }
 
-// open reports whether a run must go on for a flow: because it is not complete, or
-// because it may still start and count.
+// open reports whether the stop rule must wait for a flow: it is not complete, or it may
+// still start and be measured.
 func (b *Fabric) open(i int, all bool, now units.Time) bool {
 	counts, known := b.counts(i)
 	if _, began := b.Flows.Began(i); began {
@@ -160,9 +171,9 @@ func (b *Fabric) open(i int, all bool, now units.Time) bool {
 	return all || counts || !known && now < b.Plan.MeasuredUntil()
 }
 
-// Unfinished counts the flows that the stop rule waited for and that were not done when
-// the run ended, and how many of them had not even started. Both are 0 for a run that
-// ended as it was asked to.
+// Unfinished returns the number of flows that the stop rule was still waiting for when the
+// run ended, and how many of them had not started. Operations of jobs count if all flows are done. Both are 0 if at_most did not end the
+// run.
 func (b *Fabric) Unfinished(end units.Time) (flows, waiting int) {
 	rule := b.Config.Run.Stop
 	if end < rule.AtMost {
@@ -175,6 +186,11 @@ func (b *Fabric) Unfinished(end units.Time) (flows, waiting int) {
 		flows++
 		if at, ok := b.Flows.Began(int(i)); !ok || at > end {
 			waiting++
+		}
+	}
+	for _, j := range b.Jobs {
+		if flows == 0 && rule.When != "time" {
+			flows, waiting = j.Left(), j.Left()
 		}
 	}
 	return flows, waiting

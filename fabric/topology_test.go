@@ -16,8 +16,8 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// diamond is a topology file: two hosts, two ways between them, one of them of two
-// cables.
+// diamond is a topology file with two hosts and two paths between them, one of which has
+// parallel cables.
 const diamond = `
 hosts: [a, b]
 switches: [s, t, u, v]
@@ -34,7 +34,7 @@ groups:
   left: [s]
 `
 
-// inFolder writes files and returns the path of the first.
+// inFolder writes files, given as names and contents, and returns the path of the first.
 func inFolder(t testing.TB, files ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -59,7 +59,8 @@ func graphOf(t testing.TB, c *scenario.Config) *topo.Graph {
 	return g
 }
 
-// A file is found beside the scenario, and the resolved scenario stands alone.
+// A topology file is found relative to the scenario. The resolved scenario is
+// self-contained.
 func TestTopologyFile(t *testing.T) {
 	path := inFolder(t, "a.yaml", "topology: {name: custom, path: nets/diamond.yaml, down: [s-u]}\nworkload: [{name: w, generator: flows, flows: [{from: a, to: b, size: 9KB}]}]\n", "nets/diamond.yaml", diamond)
 	c, err := ReadFile(path)
@@ -89,28 +90,28 @@ func TestTopologyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(text), "diamond") {
-		t.Errorf("the resolved scenario names the file:\n%s", text)
+		t.Errorf("the resolved scenario refers to the file:\n%s", text)
 	}
 	again := parse(t, string(text))
 	if !sameConfig(again, c) {
 		t.Errorf("got %+v\nwant %+v", again, c)
 	}
 	if !reflect.DeepEqual(graphOf(t, again), g) {
-		t.Error("the resolved topology is another")
+		t.Error("the resolved topology differs")
 	}
 }
 
-// Mistakes in a topology file are shown there.
+// Errors in a topology file have a location in that file.
 func TestBrokenTopologyFile(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"", "net.yaml:1:1: the file is empty; allowed: a topology"},
-		{"[a]", "net.yaml:1:1: topology: a list does not fit here; allowed: keys with values, such as {hosts: [WORD], switches: [WORD]}"},
-		{"hosts: [a, b\n", "net.yaml:1:8: sequence end token ']' not found; allowed: YAML"},
-		{"hosts: [a, b]\nnodes: [s]\n", `net.yaml:2:1: topology: unknown key "nodes"; allowed: path, hosts, switches, link, links, groups`},
-		{"hosts: [a, b]\nswitches: [s]\nlinks:\n  - {ends: [a, s]}\n  - {ends: [b, x]}\n", `net.yaml:5:16: topology.links[1].ends[1]: links[1].ends[1] is "x", which is not a node; allowed: hosts (a, b) and switches (s)`},
-		{"hosts: [a, b]\nswitches: [s]\nlinks:\n  - {ends: [a, s], rate: fast}\n", `net.yaml:4:26: topology.links[0].rate: "fast" is not a rate; allowed: a number and a unit, such as 10Mbps`},
-		{"hosts: [a, b]\nswitches: [s]\nlinks:\n  - {ends: [a, s]}\n  - {ends: [b, s], delay: 0}\n", "net.yaml:5:27: topology.links[1].delay: a link without delay cannot be simulated; allowed: more than 0s, at most 1s (5ns is a metre of cable)"},
-		{"path: other.yaml\n", "net.yaml:1:7: topology.path: a topology file cannot name another; allowed: hosts, switches, links"},
+		{"", "net.yaml:1:1: the file is empty (expected a topology)"},
+		{"[a]", "net.yaml:1:1: topology: unexpected list (expected keys with values, such as {hosts: [WORD], switches: [WORD]})"},
+		{"hosts: [a, b\n", "net.yaml:1:8: sequence end token ']' not found (expected YAML)"},
+		{"hosts: [a, b]\nnodes: [s]\n", `net.yaml:2:1: topology: unknown key "nodes" (allowed: path, hosts, switches, link, links, groups)`},
+		{"hosts: [a, b]\nswitches: [s]\nlinks:\n  - {ends: [a, s]}\n  - {ends: [b, x]}\n", `net.yaml:5:16: topology.links[1].ends[1]: links[1].ends[1] is "x", which is not a node (expected hosts (a, b) and switches (s))`},
+		{"hosts: [a, b]\nswitches: [s]\nlinks:\n  - {ends: [a, s], rate: fast}\n", `net.yaml:4:26: topology.links[0].rate: "fast" is not a rate (expected a number and a unit, such as 10Mbps)`},
+		{"hosts: [a, b]\nswitches: [s]\nlinks:\n  - {ends: [a, s]}\n  - {ends: [b, s], delay: 0}\n", "net.yaml:5:27: topology.links[1].delay: a link without delay cannot be simulated (expected more than 0s, at most 1s; 5ns is a metre of cable)"},
+		{"path: other.yaml\n", "net.yaml:1:7: topology.path: a topology file cannot refer to another (allowed: hosts, switches, links)"},
 	} {
 		path := inFolder(t, "a.yaml", "topology:\n  name: custom\n  path: net.yaml\n", "net.yaml", c.text)
 		_, err := ReadFile(path)
@@ -119,9 +120,9 @@ func TestBrokenTopologyFile(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
 	}
-	// What is no file is not read.
+	// Only regular files are read.
 	path := inFolder(t, "a.yaml", "topology: {name: custom, path: .}\n")
-	if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), "a.yaml:1:32: topology.path: ") || !strings.Contains(err.Error(), "is not a regular file; allowed: ") {
+	if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), "a.yaml:1:32: topology.path: ") || !strings.Contains(err.Error(), "is not a regular file (expected ") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -155,18 +156,18 @@ topology:
 		}
 	}
 	if _, err := g.LinkNamed("leaf2-spine0"); err == nil || len(g.Links) != 12+5 {
-		t.Errorf("leaf2-spine0 is there, or %d is not the number of links", len(g.Links))
+		t.Errorf("leaf2-spine0 exists, or there are %d links, want 17", len(g.Links))
 	}
 	text, err := c.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if again := parse(t, string(text)); !reflect.DeepEqual(graphOf(t, again), g) {
-		t.Errorf("another topology from\n%s", text)
+		t.Errorf("the topology differs after writing\n%s", text)
 	}
 }
 
-// --set reaches every part of a topology.
+// --set can change every part of a topology.
 func TestSetTopology(t *testing.T) {
 	const file = "topology: {name: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 8, overrides: [{match: host0-leaf0, rate: 10Gbps}]}\n"
 	c := parse(t, file, "topology.host_link.rate=25Gbps", "topology.fabric_link={delay: 3us}", "topology.overrides[0].rate=40Gbps", "topology.down=[leaf0-spine1]", "topology.leaves=3")
@@ -177,7 +178,7 @@ func TestSetTopology(t *testing.T) {
 	if !reflect.DeepEqual(p, want) || c.Topology.Overrides[0].Rate != 40*units.Gbps || !reflect.DeepEqual(c.Topology.Down, []string{"leaf0-spine1"}) {
 		t.Errorf("got %+v, %+v", p, c.Topology)
 	}
-	// One way to give the number of spines replaces the other.
+	// spines and oversubscription replace each other.
 	c = parse(t, file, "topology.oversubscription=2")
 	if p := c.Topology.Params.(*topo.LeafSpineParams); p.Spines != 0 || graphOf(t, c).Node("spine3") < 0 || graphOf(t, c).Node("spine4") >= 0 {
 		t.Errorf("got %+v", p)
@@ -187,9 +188,9 @@ func TestSetTopology(t *testing.T) {
 		t.Errorf("got %+v", c.Topology.Params)
 	}
 	for set, want := range map[string]string{
-		"topology.host_link.speed=1Gbps":   `topology.host_link: unknown key "speed"; allowed: rate, delay`,
+		"topology.host_link.speed=1Gbps":   `topology.host_link: unknown key "speed" (allowed: rate, delay)`,
 		"topology.trunk.rate=1Gbps":        `topology: unknown key "trunk"`,
-		"topology.down[0]=leaf0-spine0":    `topology.down: there is no item 0; allowed: the items of a list, from 0`,
+		"topology.down[0]=leaf0-spine0":    `topology.down: there is no item 0 (expected the index of a list item, from 0)`,
 		"topology.overrides[0].delay=0s":   `topology.overrides[0].delay: a link without delay cannot be simulated`,
 		"topology.overrides[0].match=leaf": `topology.overrides[0].match: no link matches "leaf"`,
 	} {
@@ -199,11 +200,11 @@ func TestSetTopology(t *testing.T) {
 	}
 }
 
-// Places of keys that another topology had are forgotten with it.
+// Locations of keys are discarded with the topology that they belong to.
 func TestSetOtherTopology(t *testing.T) {
 	const file = "name: a\ntopology:\n  name: one-switch\n  hosts: 4\n"
 	_, err := Parse("a.yaml", []byte(file), "topology.name=custom")
-	if want := "a.yaml:2:1: topology.hosts: hosts has 0 names; allowed: at least 2"; err == nil || err.Error() != want {
+	if want := "a.yaml:2:1: topology.hosts: hosts has 0 names (expected at least 2)"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	if c := parse(t, file, "topology.name=linear"); graphOf(t, c).Hosts != 2 {
@@ -211,7 +212,7 @@ func TestSetOtherTopology(t *testing.T) {
 	}
 }
 
-// A switch may have lost all its links.
+// A switch may have no links left.
 func TestLonelySwitch(t *testing.T) {
 	c := parse(t, "topology: {down: [\"*-spine0\"]}\nworkload: [{name: w, generator: poisson, sizes: 10KB, load: {share: 0.2, of: host_links}}]\nrun: {arrivals: 20us}\n")
 	if err := begin(c); err != nil {
@@ -219,9 +220,9 @@ func TestLonelySwitch(t *testing.T) {
 	}
 }
 
-// FuzzTopologyFile feeds topology files to the parser: it never panics, every
-// refusal has a message for the user, and what is accepted is written and read
-// back alike and builds.
+// FuzzTopologyFile checks that the parser of topology files never panics, that every error
+// is an InputError, and that an accepted file builds and is the same after writing and
+// reading it.
 func FuzzTopologyFile(f *testing.F) {
 	for _, text := range []string{
 		diamond, "hosts: [a]", "hosts: [a, b]\nswitches: [s]\nlinks: [{ends: [a, s]}, {ends: [b, s]}]", "links: [{ends: [a, a], rate: 1bps}]", "groups: {a: [\"*\", \"!b\"]}",
@@ -233,7 +234,7 @@ func FuzzTopologyFile(f *testing.F) {
 		refused := func(err error) bool {
 			var in *scenario.InputError
 			if err != nil && !errors.As(err, &in) {
-				t.Fatalf("%v is not for the user", err)
+				t.Fatalf("%v is not a scenario.InputError", err)
 			}
 			if err != nil {
 				in.Excerpt()
@@ -258,7 +259,7 @@ func FuzzTopologyFile(f *testing.F) {
 			t.Fatalf("%v in\n%s", err, written)
 		}
 		if !reflect.DeepEqual(graphOf(t, again), g) {
-			t.Fatalf("another topology from\n%s", written)
+			t.Fatalf("the topology differs after writing\n%s", written)
 		}
 		if g.Nodes() > 64 || len(g.Links) > 256 {
 			return

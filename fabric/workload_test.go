@@ -15,7 +15,7 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// build makes a run of a scenario, with a flow if it has none, without running it.
+// build builds a scenario and adds a flow if it has no workload.
 func build(t *testing.T, text string, set ...string) *Fabric {
 	t.Helper()
 	if !strings.Contains(text, "workload:") {
@@ -28,25 +28,25 @@ func build(t *testing.T, text string, set ...string) *Fabric {
 	return b
 }
 
-// Every base of a load, worked out by hand. Flows have 10 KB, so the number of
-// flows, at least 200,000, makes the standard deviation 0.2 %.
+// Every base of a load, worked out by hand. Flows have 10 KB, so that there are at least
+// 200,000 and the standard deviation is 0.2 %.
 func TestLoadBases(t *testing.T) {
 	const leaves = "{name: leaf-spine, leaves: 4, spines: 2, hosts_per_leaf: 8, host_link: {rate: 100Gbps, delay: 1us}, fabric_link: {rate: 400Gbps, delay: 1us}}"
 	const centres = "{name: two-dc}"
 	for _, c := range []struct {
 		topology, keys string
-		gbps           float64 // that 0.5 of it is
+		gbps           float64 // expected load, for a share of 0.5
 	}{
 		{leaves, "load: {share: 0.5, of: host_links}", 1600},                                      // 32 x 100
 		{leaves, "load: {share: 0.5, of: host_links}, from: [leaf0, leaf1]", 800},                 // 16 x 100
-		{leaves, "load: {share: 0.5, of: all_host_links}, from: [leaf0, leaf1]", 1600},            // all the same
+		{leaves, "load: {share: 0.5, of: all_host_links}, from: [leaf0, leaf1]", 1600},            // all hosts, despite from
 		{leaves, "load: {share: 0.5, of: receiver_links}, to: rack3, pairs: other_rack", 400},     // 8 x 100
 		{leaves, "load: {share: 0.5, of: uplinks}, pairs: next_rack", 1600},                       // 4 x 2 x 400
 		{leaves, "load: {share: 0.5, of: uplinks}, pairs: next_rack, from: [leaf0]", 400},         // 2 x 400
 		{leaves, "load: {share: 0.5, of: 'leaf[01]-spine1'}, pairs: other_rack", 400},             // 2 x 400
 		{centres, "load: {share: 0.5, of: dci0-dci1}, from: dc0, to: dc1", 200},                   // the long haul: 400
 		{centres, "load: {share: 0.5, of: host_links}, from: dc0, pairs: same_group", 800},        // 16 x 100
-		{leaves, "load: {share: 0.5, of: host_links}, start: 10ms, stop: 30ms, from: leaf0", 400}, // while it lasts
+		{leaves, "load: {share: 0.5, of: host_links}, start: 10ms, stop: 30ms, from: leaf0", 400}, // from start to stop
 	} {
 		perSecond := c.gbps * 1e9 / 8
 		us := 200_000 * 10_000 * 1e6 / perSecond
@@ -60,13 +60,12 @@ func TestLoadBases(t *testing.T) {
 			sum += float64(f.Size)
 		}
 		if got := sum / span / perSecond; math.Abs(got-1) > 0.01 {
-			t.Errorf("%s: offers %.4f of the load, %d flows", c.keys, got, len(b.Flows.Flow))
+			t.Errorf("%s: offers %.4f of the expected load, %d flows", c.keys, got, len(b.Flows.Flow))
 		}
 	}
 }
 
-// Pairs of the scenario are those of the topology: between data centres, from each
-// leaf to the next.
+// Pairs follow the topology: between or within data centres, from each rack to the next.
 func TestWorkloadPairs(t *testing.T) {
 	b := build(t, `
 topology: {name: two-dc}
@@ -101,14 +100,13 @@ workload:
 	}
 	for id, share := range map[int]float64{1: 0.28, 2: 0.32, 3: 0.4} {
 		if got := float64(classes[id]) / float64(within); math.Abs(got-share) > 4*math.Sqrt(share*(1-share)/float64(within)) {
-			t.Errorf("class %d has a share of %.3f of %d flows; wanted: %v", id, got, within, share)
+			t.Errorf("class %d has a share of %.3f of %d flows, want %v", id, got, within, share)
 		}
 	}
 }
 
-// Adding a workload changes nothing about the others: neither their flows nor the
-// paths that they take.
-func TestWorkloadsApart(t *testing.T) {
+// Adding a workload does not change the others: neither their flows nor their paths.
+func TestWorkloadsIndependent(t *testing.T) {
 	of := func(b *Fabric, name string) []dataplane.Flow {
 		var list []dataplane.Flow
 		for i, f := range b.Flows.Flow {
@@ -129,7 +127,7 @@ func TestWorkloadsApart(t *testing.T) {
 	}
 }
 
-// everyGenerator has a workload of each kind but a trace, which needs a file.
+// everyGenerator has a workload of every generator except trace, which needs a file.
 const everyGenerator = `
 workload:
   - {name: a, generator: poisson, sizes: 10KB, at_once: 8, load: {share: 0.1, of: host_links}, class: {shares: {2: 0.25, 1: 0.75}}, from: [rack0, host7], to: all, start: 10us, stop: 20us}
@@ -145,7 +143,7 @@ workload:
   - {name: k, generator: all_to_all, size: 1MB, parallel: 3}
 `
 
-// Every generator keeps its parameters when a scenario is written and read again.
+// Every generator keeps its parameters when a scenario is written and read.
 func TestMarshalWorkloads(t *testing.T) {
 	c := parse(t, everyGenerator)
 	text, err := c.Marshal()
@@ -163,7 +161,7 @@ func TestMarshalWorkloads(t *testing.T) {
 	}
 }
 
-// A trace replays to the same flows, dependencies and names, also of workloads
+// A trace replays the same flows, dependencies and workload names, including workloads
 // without flows.
 func TestReplay(t *testing.T) {
 	b := build(t, `

@@ -27,7 +27,7 @@ var conditionForm = regexp.MustCompile(`^\s*(.+?)\s*(<=|>=|==|!=|<|>)\s*(\S.*?)\
 func ParseCondition(text string, known []string) (Condition, error) {
 	m := conditionForm.FindStringSubmatch(text)
 	if m == nil {
-		return Condition{}, fmt.Errorf("%q is not a condition; allowed: a metric, one of <, <=, ==, !=, >= and >, and a value, such as drops.lossless == 0", text)
+		return Condition{}, fmt.Errorf("%q is not a condition (expected a metric, one of <, <=, ==, !=, >= and >, and a value, such as drops.lossless == 0)", text)
 	}
 	names, err := FullNames(m[1:2], known)
 	if err != nil {
@@ -41,7 +41,7 @@ func ParseCondition(text string, known []string) (Condition, error) {
 // parseValue parses a value in the unit of the metric.
 func parseValue(name, text string) (float64, error) {
 	wrong := func(what string) error {
-		return fmt.Errorf("%q is not a value of %s; allowed: %s", text, Title(name), what)
+		return fmt.Errorf("%q is not a value of %s (expected %s)", text, Title(name), what)
 	}
 	switch {
 	case isTime(name):

@@ -52,7 +52,7 @@ func (o *Outcome) deadlockColumns() []probe.Column {
 	return []probe.Column{
 		{Name: "deadlock", Doc: "number of the deadlock, from 0"},
 		{Name: "onset_ps", Doc: "when its first cycle closed"},
-		{Name: "end_ps", May: true, Doc: "when a frame of that cycle left or was dropped; null: it stands at the end of the run"},
+		{Name: "end_ps", Nullable: true, Doc: "when a frame of that cycle left or was dropped; null: it stands at the end of the run"},
 		{Name: "node", Type: probe.Text, Texts: o.Nodes, Doc: "name of the switch"},
 		{Name: "port", Doc: "port of the stuck egress queue"},
 		{Name: "peer", Type: probe.Text, Texts: o.Nodes, Doc: "node that blocks it"},
@@ -60,7 +60,7 @@ func (o *Outcome) deadlockColumns() []probe.Column {
 		{Name: "paused_ps", Doc: "since when it is blocked"},
 		{Name: "stuck_ps", Doc: "since when it is part of a deadlock"},
 		{Name: "bytes", Doc: "bytes in the queue"},
-		{Name: "hop", May: true, Doc: "position in the first cycle, from 0: each waits for the next; null for other queues"},
+		{Name: "hop", Nullable: true, Doc: "position in the first cycle, from 0: each waits for the next; null for other queues"},
 	}
 }
 

@@ -40,6 +40,8 @@ func TestEveryColumnIsDocumented(t *testing.T) {
 	for _, f := range (&Outcome{Flows: dataplane.NewFlows(nil), Watched: true, Trees: true}).Tables() {
 		check(f.Name+".parquet", f.Columns)
 	}
+	check("ranks.parquet", (&Outcome{}).rankColumns())
+	check("collectives.parquet", (&Outcome{}).collectiveColumns())
 	check("operations.parquet", (&Outcome{}).operationColumns())
 	for _, e := range probe.Kinds.All() {
 		var params any
@@ -59,7 +61,7 @@ func TestEveryColumnIsDocumented(t *testing.T) {
 		check(e.Name, kind.Columns)
 	}
 	body := sections["summary.json"]
-	for _, v := range []any{Summary{}, Counts{}, Part{}, Pauses{}, Deadlock{}, PauseTrees{}, PauseTree{}, Drops{}, Transport{}, Network{}, Buffer{}, Invariants{}, Times{}, Throughput{}, Rates{}, Operations{}, Slowly{}, Links{}} {
+	for _, v := range []any{Summary{}, Counts{}, Part{}, Pauses{}, Deadlock{}, PauseTrees{}, PauseTree{}, Drops{}, Transport{}, Network{}, Buffer{}, Invariants{}, Times{}, Throughput{}, Rates{}, Operations{}, SlowestOperation{}, Job{}, JobCollective{}, Links{}} {
 		kind := reflect.TypeOf(v)
 		for i := range kind.NumField() {
 			name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")

@@ -17,11 +17,11 @@ func (o *Outcome) flowColumns() []probe.Column {
 		{Name: "class", Doc: "traffic class of its data"},
 		{Name: "size_bytes", Doc: "payload"},
 		{Name: "start_ps", Doc: "start"},
-		{Name: "acked_ps", May: true, Doc: "when the last ACK reached the source; null: unfinished"},
-		{Name: "delivered_ps", May: true, Doc: "when the last byte reached the destination in order; null: not yet"},
-		{Name: "fct_ps", May: true, Doc: "completion time, acked_ps - start_ps; null: unfinished"},
+		{Name: "acked_ps", Nullable: true, Doc: "when the last ACK reached the source; null: unfinished"},
+		{Name: "delivered_ps", Nullable: true, Doc: "when the last byte reached the destination in order; null: not yet"},
+		{Name: "fct_ps", Nullable: true, Doc: "completion time, acked_ps - start_ps; null: unfinished"},
 		{Name: "ideal_ps", Doc: "completion time in an empty network"},
-		{Name: "slowdown", Type: probe.Float, May: true, Doc: "fct_ps / ideal_ps; null: unfinished"},
+		{Name: "slowdown", Type: probe.Float, Nullable: true, Doc: "fct_ps / ideal_ps; null: unfinished"},
 		{Name: "resent", Doc: "retransmitted data packets"},
 		{Name: "timeouts", Doc: "timeouts of the source"},
 		{Name: "early", Doc: "packets that arrived ahead of a gap"},
@@ -30,7 +30,7 @@ func (o *Outcome) flowColumns() []probe.Column {
 		{Name: "finished", Type: probe.Bool, Doc: "the last ACK has arrived"},
 		{Name: "group", Doc: "its collective, request or burst, `operation` in operations.parquet; -1: none"},
 		{Name: "delivered_bytes", Doc: "payload that had arrived in order by the end of the run"},
-		{Name: "goodput_bps", Type: probe.Float, May: true, Doc: "delivered_bytes over the time from start_ps to delivered_ps, or to the end of the run; null: not started"},
+		{Name: "goodput_bps", Type: probe.Float, Nullable: true, Doc: "delivered_bytes over the time from start_ps to delivered_ps, or to the end of the run; null: not started"},
 	}
 }
 

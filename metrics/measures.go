@@ -144,7 +144,7 @@ func unknownMetric(name string, known []string) error {
 	if len(near) > 12 {
 		near = append(near[:12:12], "...")
 	}
-	return fmt.Errorf("unknown metric %q%s; allowed: the name of a number of summary.json, such as %s",
+	return fmt.Errorf("unknown metric %q%s (expected the name of a number of summary.json, such as %s)",
 		name, registry.DidYouMean(name, known), strings.Join(near, ", "))
 }
 

@@ -25,8 +25,8 @@ func TestPrintedNamesAreUnique(t *testing.T) {
 func TestUnknownMetrics(t *testing.T) {
 	known := []string{"fct_ps.p50", "fct_ps.p99", "buffer.peak_bytes"}
 	for name, want := range map[string]string{
-		"fct.p9":      `unknown metric "fct.p9" (did you mean "fct.p99"?); allowed: the name of a number of summary.json, such as fct.p99`,
-		"bufer.peak":  `unknown metric "bufer.peak" (did you mean "buffer.peak"?)`,
+		"fct.p9":      `unknown metric "fct.p9"; did you mean "fct.p99"? (expected the name of a number of summary.json, such as fct.p99)`,
+		"bufer.peak":  `unknown metric "bufer.peak"; did you mean "buffer.peak"?`,
 		"fct":         "such as fct.p50, fct.p99",
 		"nothing.of.": "such as fct.p50, fct.p99, buffer.peak",
 	} {

@@ -186,7 +186,7 @@ func TestFlowsCSV(t *testing.T) {
 // column types and nulls occur.
 func TestTableManyRows(t *testing.T) {
 	columns := []probe.Column{
-		{Name: "n"}, {Name: "maybe", May: true}, {Name: "word", Type: probe.Text, Texts: []string{"x", "y"}},
+		{Name: "n"}, {Name: "maybe", Nullable: true}, {Name: "word", Type: probe.Text, Texts: []string{"x", "y"}},
 		{Name: "truth", Type: probe.Bool}, {Name: "real", Type: probe.Float},
 	}
 	var buf bytes.Buffer

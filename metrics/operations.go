@@ -16,15 +16,15 @@ import (
 
 // Operations are the measured operations of a run or of a workload.
 type Operations struct {
-	Measured   int     `json:"measured"`
-	Finished   int     `json:"finished"`
-	Unfinished int     `json:"unfinished"`
-	Time       *Times  `json:"completion_ps"` // of finished operations; null: none
-	Slowest    *Slowly `json:"slowest,omitempty"`
+	Measured   int               `json:"measured"`
+	Finished   int               `json:"finished"`
+	Unfinished int               `json:"unfinished"`
+	Time       *Times            `json:"completion_ps"` // of finished operations; null: none
+	Slowest    *SlowestOperation `json:"slowest,omitempty"`
 }
 
-// Slowly describes the operation that took longest, and the flow that delayed it most.
-type Slowly struct {
+// SlowestOperation describes the operation that took longest and the flow that delayed it most.
+type SlowestOperation struct {
 	Workload  string     `json:"workload"`
 	Operation int        `json:"operation"`
 	Time      units.Time `json:"completion_ps"`
@@ -37,7 +37,7 @@ type Slowly struct {
 }
 
 // String describes what delayed the operation.
-func (s *Slowly) String() string {
+func (s *SlowestOperation) String() string {
 	step := ""
 	if s.Steps > 1 {
 		step = fmt.Sprintf("step %d of %d, ", s.Step, s.Steps)
@@ -200,14 +200,14 @@ func (o *Outcome) operationsOf(origin int) *Operations {
 	}
 	s.Time = timesOf(times)
 	if slowest != nil {
-		s.Slowest = o.slowly(slowest)
+		s.Slowest = o.slowest(slowest)
 	}
 	return s
 }
 
-func (o *Outcome) slowly(p *operation) *Slowly {
+func (o *Outcome) slowest(p *operation) *SlowestOperation {
 	f := &o.Flows.Flow[p.straggler]
-	return &Slowly{
+	return &SlowestOperation{
 		Workload: o.Workloads[p.origin], Operation: int(p.group), Time: p.end - p.start, Steps: p.steps, Step: p.slow,
 		StepTime: p.took, StepIdeal: p.ideal, Straggler: o.Nodes[f.Src], To: o.Nodes[f.Dst],
 	}
@@ -223,15 +223,15 @@ func (o *Outcome) operationColumns() []probe.Column {
 		{Name: "size_bytes", Doc: "payload of all its flows"},
 		{Name: "delivered_bytes", Doc: "payload that had arrived in order by the end of the run"},
 		{Name: "start_ps", Doc: "start of its first flow"},
-		{Name: "end_ps", May: true, Doc: "when the last byte of the last flow was delivered; null: unfinished"},
-		{Name: "completion_ps", May: true, Doc: "end_ps - start_ps; null: unfinished"},
-		{Name: "steps", May: true, Doc: "flows in the chain that ended last, each waiting for the previous one; null: not started"},
-		{Name: "slowest_step", May: true, Doc: "step of that chain that lost most time compared with an empty network, from 1"},
-		{Name: "slowest_took_ps", May: true, Doc: "time from its start to its last ACK, or to the end of the run"},
-		{Name: "slowest_ideal_ps", May: true, Doc: "completion time of that flow in an empty network"},
-		{Name: "straggler", Type: probe.Text, May: true, Texts: o.Hosts, Doc: "host that sent it"},
-		{Name: "straggler_to", Type: probe.Text, May: true, Texts: o.Hosts, Doc: "host that it was sent to"},
-		{Name: "straggler_flow", May: true, Doc: "its id in flows.parquet"},
+		{Name: "end_ps", Nullable: true, Doc: "when the last byte of the last flow was delivered; null: unfinished"},
+		{Name: "completion_ps", Nullable: true, Doc: "end_ps - start_ps; null: unfinished"},
+		{Name: "steps", Nullable: true, Doc: "flows in the chain that ended last, each waiting for the previous one; null: not started"},
+		{Name: "slowest_step", Nullable: true, Doc: "step of that chain that lost most time compared with an empty network, from 1"},
+		{Name: "slowest_took_ps", Nullable: true, Doc: "time from its start to its last ACK, or to the end of the run"},
+		{Name: "slowest_ideal_ps", Nullable: true, Doc: "completion time of that flow in an empty network"},
+		{Name: "straggler", Type: probe.Text, Nullable: true, Texts: o.Hosts, Doc: "host that sent it"},
+		{Name: "straggler_to", Type: probe.Text, Nullable: true, Texts: o.Hosts, Doc: "host that it was sent to"},
+		{Name: "straggler_flow", Nullable: true, Doc: "its id in flows.parquet"},
 		{Name: "measured", Type: probe.Bool, Doc: "it is counted in summary.json"},
 		{Name: "finished", Type: probe.Bool, Doc: "every flow was delivered"},
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // ring returns an operation of three steps from a to b to c to a, and one that never starts.
-// The steps take 110, 410 and 160 ps; ideal are 100, 150 and 100: step 2 lost 260 ps. A
+// The steps take 110, 410 and 160 ps, in an empty network 100, 150 and 100: step 2 lost 260 ps. A
 // fourth flow of the operation ends before the chain.
 func ring() *Outcome {
 	flows := dataplane.NewFlows([]dataplane.Flow{
@@ -38,7 +38,7 @@ func ring() *Outcome {
 func TestOperations(t *testing.T) {
 	o := ring()
 	s := o.Summarize()
-	want := Slowly{
+	want := SlowestOperation{
 		Workload: "sum", Operation: 0, Time: 670, Steps: 3, Step: 2, StepTime: 410, StepIdeal: 150, Straggler: "b", To: "c",
 	}
 	for name, got := range map[string]*Operations{"all": s.Operations, "workload": s.Workloads[0].Operations} {
@@ -76,7 +76,7 @@ func TestUnfinishedOperation(t *testing.T) {
 	if s.Measured != 1 || s.Finished != 0 || s.Unfinished != 1 || s.Time != nil || s.Slowest != nil {
 		t.Errorf("%+v", s)
 	}
-	// From 1520 to the end at 2000; ideal are 100: 380 lost.
+	// From 1520 to the end at 2000 are 480 ps; ideally 100, so 380 are lost.
 	if p := o.operations()[0]; p.slow != 3 || p.took != 480 || p.straggler != 3 {
 		t.Errorf("%+v", p)
 	}

@@ -1,7 +1,7 @@
-// Package metrics computes the results of a run: a summary, and tables of flows, ports,
-// pools and probes. The packages that run scenarios and compare results use it. Its output
-// depends only on the outcome of the run: the same run gives the same bytes.
-// docs/results.md describes every file.
+// Package metrics computes the results of a run for the packages that run scenarios and compare
+// results: a summary, and tables of flows, ports, pools and probes. Its output depends only on
+// the outcome of the run: the same run gives the same bytes. docs/results.md describes every
+// file.
 package metrics
 
 import (
@@ -10,6 +10,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/job"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -31,8 +32,9 @@ type Outcome struct {
 	Workloads []string         // names
 	Nodes     []string         // names, by node number
 	Hosts     []string         // names of the hosts, the first nodes
+	Jobs      []*job.Job
 	Checks    []*dataplane.Checks
-	Watched   bool // deadlocks were searched during the run
+	Watched   bool // the run searched for deadlocks
 	Trees     bool // pauses were recorded
 	Grouping  Grouping
 
@@ -41,11 +43,12 @@ type Outcome struct {
 
 // Grouping selects which subsets of flows have their own statistics.
 type Grouping struct {
-	By    string        // workload, class or none: which parts are also split by size
-	Sizes []units.Bytes // upper bounds of the size buckets, rising; one more bucket is open
+	By    string        // workload, class or none: the groups that are also split by flow size
+	Sizes []units.Bytes // upper bounds of the size buckets, ascending; one more bucket is unbounded
 }
 
-// DefaultGrouping returns the default grouping.
+// DefaultGrouping returns the grouping by workload, with size buckets up to 10 KB, 100 KB, 1 MB
+// and 10 MB.
 func DefaultGrouping() Grouping {
 	return Grouping{By: "workload", Sizes: []units.Bytes{10 * units.KB, 100 * units.KB, units.MB, 10 * units.MB}}
 }
@@ -67,21 +70,22 @@ func (o *Outcome) start(i int) units.Time {
 	return o.Flows.Flow[i].Start
 }
 
-// slowdown returns a completion time over the ideal one. A single division of two exactly
-// converted integers has the same bits on every machine.
+// slowdown returns fct divided by the ideal completion time of the flow. The result is the
+// same on every machine: one division of two integers that float64 represents exactly.
 func (o *Outcome) slowdown(i int, fct units.Time) float64 {
 	return float64(fct) / float64(o.Ideal[i])
 }
 
-// File is one table of a run.
+// File is one result table of a run.
 type File struct {
 	Name    string // without extension
-	What    string // description
+	What    string // description of the rows
 	Columns []probe.Column
 	write   func(*Table) error
 }
 
-// Tables returns the tables of a run.
+// Tables returns the result tables of a run. The tables of operations, deadlocks and pauses are
+// included only if the run has or recorded them.
 func (o *Outcome) Tables() []File {
 	files := []File{
 		{"flows", "one row per flow", o.flowColumns(), o.writeFlows},
@@ -91,11 +95,16 @@ func (o *Outcome) Tables() []File {
 	if len(o.operations()) > 0 {
 		files = append(files, File{"operations", "one row per collective, request or burst: completion time and straggler", o.operationColumns(), o.writeOperations})
 	}
+	if len(o.Jobs) > 0 {
+		files = append(files,
+			File{"ranks", "one row per rank and iteration of a job: compute time and exposed communication", o.rankColumns(), o.writeRanks},
+			File{"collectives", "one row per collective of a job: time, algorithm and bus bandwidth", o.collectiveColumns(), o.writeCollectives})
+	}
 	if o.Watched {
 		files = append(files, o.Deadlocks())
 	}
 	if o.Trees {
-		files = append(files, File{"pause_tree", "one row per pause, with the one that caused it", o.pauseColumns(), o.writePauses})
+		files = append(files, File{"pause_tree", "one row per pause, with the pause that caused it", o.pauseColumns(), o.writePauses})
 	}
 	return files
 }

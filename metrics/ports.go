@@ -15,16 +15,16 @@ func (o *Outcome) portColumns() []probe.Column {
 	cols := []probe.Column{
 		{Name: "node", Type: probe.Text, Texts: o.Nodes, Doc: "name of the node"},
 		{Name: "port", Doc: "port number, from 0"},
-		{Name: "peer", Type: probe.Text, May: true, Texts: o.Nodes, Doc: "peer node; null: not connected"},
+		{Name: "peer", Type: probe.Text, Nullable: true, Texts: o.Nodes, Doc: "peer node; null: not connected"},
 		{Name: "class", Doc: "traffic class"},
 		{Name: "kind", Type: probe.Text, Texts: []string{"unused", "control", "lossless", "lossy"}, Doc: "how the class is treated"},
 		{Name: "pauses_sent", Doc: "PAUSE frames for a class that was not paused"},
 		{Name: "resumes_sent", Doc: "RESUME frames for a class that was paused"},
-		{Name: "blocked_ps", Doc: "total time for which this port could not send the class"},
+		{Name: "blocked_ps", Doc: "total time for which the class was blocked at this port"},
 		{Name: "marks", Doc: "ECN-marked frames of the egress queue"},
 	}
 	for r := range o.reasons() {
-		cols = append(cols, probe.Column{Name: dropColumns[r], Doc: "dropped frames that arrived by this port:  " + r.String()})
+		cols = append(cols, probe.Column{Name: dropColumns[r], Doc: "dropped frames that arrived by this port: " + r.String()})
 	}
 	for _, m := range []struct{ name, doc string }{
 		{"peak_egress_bytes", "peak of the egress queue"},
@@ -32,12 +32,12 @@ func (o *Outcome) portColumns() []probe.Column {
 		{"peak_shared_bytes", "peak of the ingress queue in the shared segment"},
 		{"peak_headroom_bytes", "peak of the ingress queue in headroom"},
 	} {
-		cols = append(cols, probe.Column{Name: m.name, May: true, Doc: m.doc + "; null for a host, and where output.watermarks is false"})
+		cols = append(cols, probe.Column{Name: m.name, Nullable: true, Doc: m.doc + "; null for a host, and where output.watermarks is false"})
 	}
 	return append(cols,
-		probe.Column{Name: "headroom_bytes", Doc: "headroom reserved for the port, all classes together"},
+		probe.Column{Name: "headroom_bytes", Doc: "headroom reserved for the port, all classes together; with a headroom pool, the size of the pool"},
 		probe.Column{Name: "sent_bytes", Doc: "bytes sent by the port, with preamble and gap as in switch.wire_overhead"},
-		probe.Column{Name: "utilisation", Type: probe.Float, Doc: "fraction of the run for which they occupied the link"},
+		probe.Column{Name: "utilisation", Type: probe.Float, Doc: "fraction of the run for which they occupied the link; all classes together at most 1"},
 		probe.Column{Name: "control_bytes", Doc: "bytes of link-local frames such as PAUSE, which belong to no class"})
 }
 
@@ -89,7 +89,7 @@ func (o *Outcome) portRow(row []int64, p *sim.PortResult, c uint8) []int64 {
 		row = append(row, b)
 	}
 	sent := units.Bytes(s.Sent[c])
-	return append(row, int64(p.Headroom), int64(sent), int64(math.Float64bits(o.utilisation(p.Rate, sent))), int64(s.SentControl))
+	return append(row, int64(p.Headroom), int64(sent), int64(math.Float64bits(o.utilisation(p, sent))), int64(s.SentControl))
 }
 
 // poolColumns is the layout of pools.parquet: one row per switch and segment of its buffer,
@@ -98,7 +98,7 @@ func (o *Outcome) poolColumns() []probe.Column {
 	return []probe.Column{
 		{Name: "node", Type: probe.Text, Texts: o.Nodes, Doc: "name of the switch"},
 		{Name: "pool", Type: probe.Text, Texts: []string{"all", "private", "shared", "headroom"}, Doc: "segment of the buffer; all: the whole buffer"},
-		{Name: "size_bytes", Doc: "size of the segment"},
+		{Name: "size_bytes", Doc: "size of the segment; for the shared segment, its largest size during the run"},
 		{Name: "peak_bytes", Doc: "peak of the bytes stored in it"},
 		{Name: "end_bytes", Doc: "bytes stored in it at the end of the run"},
 	}
@@ -110,7 +110,7 @@ func (o *Outcome) writePools(t *Table) error {
 		for pool, row := range [][3]int64{
 			{int64(v.Size()), int64(v.PeakStored()), int64(v.Stored())},
 			{int64(p.Private), int64(v.Peak(mmu.Private)), int64(v.Used(mmu.Private))},
-			{int64(v.SharedSize()), int64(v.Peak(mmu.Shared)), int64(v.Used(mmu.Shared))},
+			{int64(v.SharedTop()), int64(v.Peak(mmu.Shared)), int64(v.Used(mmu.Shared))},
 			{int64(p.Headroom), int64(v.Peak(mmu.Headroom)), int64(v.Used(mmu.Headroom))},
 		} {
 			if err := t.Row([]int64{int64(p.Node), int64(pool), row[0], row[1], row[2]}); err != nil {

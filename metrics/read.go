@@ -26,10 +26,10 @@ func ReadColumns(path string, names ...string) (list [][]float64, err error) {
 				for _, c := range table.Schema().Columns() {
 					known = append(known, strings.Join(c, "."))
 				}
-				return fmt.Errorf("there is no column %q; allowed: %s", name, strings.Join(known, ", "))
+				return fmt.Errorf("there is no column %q (allowed: %s)", name, strings.Join(known, ", "))
 			}
 			if k := leaf.Node.Type().Kind(); k != parquet.Int64 && k != parquet.Double && k != parquet.Boolean {
-				return fmt.Errorf("column %q is not numeric; allowed: a numeric column", name)
+				return fmt.Errorf("column %q is not numeric (expected a numeric column)", name)
 			}
 			column, err := readColumn(table, leaf.ColumnIndex, number)
 			if err != nil {
@@ -138,7 +138,7 @@ func ReadSummary(folder string) (*Summary, error) {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, "summary.json"), err)
 	}
 	if version.Schema != SchemaVersion {
-		return nil, fmt.Errorf("%s has results of schema %d; allowed: %d, the schema of this program (run it again)", folder, version.Schema, SchemaVersion)
+		return nil, fmt.Errorf("%s has results of schema %d (expected schema %d); fix: run the scenario again", folder, version.Schema, SchemaVersion)
 	}
 	s := new(Summary)
 	return s, json.Unmarshal(data, s)

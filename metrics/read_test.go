@@ -16,7 +16,7 @@ import (
 func TestReadColumns(t *testing.T) {
 	var file bytes.Buffer
 	table, err := NewTable([]probe.Column{
-		{Name: "a"}, {Name: "may", May: true}, {Name: "yes", Type: probe.Bool}, {Name: "x", Type: probe.Float}, {Name: "word", Type: probe.Text, Texts: []string{"w"}},
+		{Name: "a"}, {Name: "may", Nullable: true}, {Name: "yes", Type: probe.Bool}, {Name: "x", Type: probe.Float}, {Name: "word", Type: probe.Text, Texts: []string{"w"}},
 	}, &file, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestReadColumns(t *testing.T) {
 		t.Errorf("%d and %d rows, want %d", len(got[0]), len(got[3]), rows)
 	}
 	for name, want := range map[string]string{
-		"b":    `there is no column "b"; allowed: a, may, yes, x, word`,
+		"b":    `there is no column "b" (allowed: a, may, yes, x, word)`,
 		"word": `column "word" is not numeric`,
 	} {
 		if _, err := ReadColumns(path, name); err == nil || !strings.Contains(err.Error(), want) {

@@ -28,6 +28,7 @@ type Summary struct {
 	GroupBy    string      `json:"group_by"`             // parts that are also split by size: workload, class, none
 	Throughput Throughput  `json:"throughput"`           // of the measured flows
 	Operations *Operations `json:"operations,omitempty"` // collectives, requests and bursts; absent if there are none
+	Jobs       []Job       `json:"jobs,omitempty"`
 	Workloads  []Part      `json:"workloads"`
 	Classes    []Part      `json:"classes,omitempty"` // by traffic class, with group_by: class
 	Sizes      []Part      `json:"sizes"`             // by flow size
@@ -163,6 +164,7 @@ func (o *Outcome) Summarize() *Summary {
 	s.Deadlock, s.PauseTrees, s.Invariants = o.deadlock(), o.pauseTrees(), o.invariants()
 	o.groupFlows(s)
 	s.Operations, s.Links = o.operationsOf(every), o.links()
+	s.Jobs = o.jobs()
 	return s
 }
 
@@ -178,7 +180,7 @@ func (o *Outcome) SummarizeCounters() *Summary {
 		},
 		Transport: Transport{Retransmissions: t.Resent, Timeouts: t.Timeouts, Nacks: t.Nacks, CNPs: t.CNPs},
 		Network:   networkOf(t),
-		Buffer:    Buffer{Peak: t.PeakUsed, PeakHeadroom: t.PeakHead},
+		Buffer:    Buffer{Peak: t.PeakUsed, PeakHeadroom: t.PeakHeadroom},
 	}
 }
 

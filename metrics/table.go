@@ -83,7 +83,7 @@ func fieldOf(i int, c *probe.Column) reflect.StructField {
 	case probe.Float:
 		kind, options = reflect.TypeFor[float64](), ""
 	}
-	if c.May {
+	if c.Nullable {
 		options = ",optional" + options
 	}
 	return reflect.StructField{Name: "F" + strconv.Itoa(i), Type: kind, Tag: reflect.StructTag(fmt.Sprintf(`parquet:"%s%s"`, c.Name, options))}
@@ -116,7 +116,7 @@ func (t *Table) Row(words []int64) error {
 
 func (t *Table) value(i int, w int64) parquet.Value {
 	c := &t.columns[i]
-	if w == probe.Null && c.May {
+	if w == probe.Null && c.Nullable {
 		return parquet.NullValue().Level(0, 0, i)
 	}
 	v := parquet.Int64Value(w)
@@ -129,7 +129,7 @@ func (t *Table) value(i int, w int64) parquet.Value {
 		v = parquet.DoubleValue(math.Float64frombits(uint64(w)))
 	}
 	level := 0
-	if c.May {
+	if c.Nullable {
 		level = 1
 	}
 	return v.Level(0, level, i)
@@ -138,7 +138,7 @@ func (t *Table) value(i int, w int64) parquet.Value {
 func (t *Table) field(i int, w int64) string {
 	c := &t.columns[i]
 	switch {
-	case w == probe.Null && c.May:
+	case w == probe.Null && c.Nullable:
 		return ""
 	case c.Type == probe.Text:
 		return c.Texts[w]

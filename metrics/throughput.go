@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/sim"
 )
 
 // Throughput is the payload that a set of measured flows, finished or not, delivered in order.
@@ -126,13 +127,10 @@ func (o *Outcome) links() []Links {
 		case p.Peer < len(o.Hosts):
 			l = &list[1]
 		}
-		sent := units.Bytes(p.Stats.SentControl)
-		for _, n := range p.Stats.Sent {
-			sent += units.Bytes(n)
-		}
+		sent := allSent(p)
 		l.Ports++
 		l.Sent += sent
-		use := o.utilisation(p.Rate, sent)
+		use := o.utilisation(p, sent)
 		l.Utilisation.Mean += use
 		if use > l.Utilisation.Max {
 			l.Utilisation.Max, l.Busiest = use, o.Nodes[p.Node]+" to "+o.Nodes[p.Peer]
@@ -146,11 +144,22 @@ func (o *Outcome) links() []Links {
 	return list
 }
 
-// utilisation returns the fraction of the run for which sent bytes occupied a link. A frame
-// in transmission at the end counts in full, so the result is capped at 1.
-func (o *Outcome) utilisation(rate units.Rate, sent units.Bytes) float64 {
-	if o.End <= 0 || rate <= 0 {
+// allSent returns the bytes that a port sent in all classes, and its control frames.
+func allSent(p *sim.PortResult) units.Bytes {
+	sent := units.Bytes(p.Stats.SentControl)
+	for _, n := range p.Stats.Sent {
+		sent += units.Bytes(n)
+	}
+	return sent
+}
+
+// utilisation returns the fraction of the run for which some of the bytes that a port sent
+// occupied its link. A frame in transmission at the end counts in full; if all bytes together
+// need longer than the run, each share is reduced, so that the sum is 1.
+func (o *Outcome) utilisation(p *sim.PortResult, sent units.Bytes) float64 {
+	if o.End <= 0 || p.Rate <= 0 {
 		return 0
 	}
-	return min(1, bps(sent, o.End)/float64(rate))
+	rate := max(float64(p.Rate), bps(allSent(p), o.End))
+	return bps(sent, o.End) / rate
 }

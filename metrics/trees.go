@@ -181,10 +181,10 @@ func (o *Outcome) pauseText(p *sim.Pause, whom string, times int) string {
 func (o *Outcome) pauseColumns() []probe.Column {
 	return []probe.Column{
 		{Name: "id", Doc: "pause number, from 0"},
-		{Name: "parent", May: true, Doc: "pause that caused it; null: none"},
+		{Name: "parent", Nullable: true, Doc: "pause that caused it; null: none"},
 		{Name: "root", Doc: "first pause of its tree"},
 		{Name: "sent_ps", Doc: "when the PAUSE was sent"},
-		{Name: "end_ps", May: true, Doc: "when it ended by a RESUME or a link change; null: not before the end of the run"},
+		{Name: "end_ps", Nullable: true, Doc: "when it ended by a RESUME or a link change; null: not before the end of the run"},
 		{Name: "node", Type: probe.Text, Texts: o.Nodes, Doc: "node that sent it"},
 		{Name: "port", Doc: "port that sent it"},
 		{Name: "peer", Type: probe.Text, Texts: o.Nodes, Doc: "node that was paused"},

@@ -8,7 +8,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// A program of its own runs a scenario, with one key changed, and looks at the summary.
+// A program runs a scenario with one key changed and prints parts of the summary.
 func ExampleScenario() {
 	cfg, err := scenario.ReadFile("../examples/incast.yaml", "switch.policy.alpha=1/4")
 	if err != nil {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/xoff-net/xoff/base/units"
@@ -8,36 +9,44 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// Expected is an expectation of a scenario and what came of it.
+// Expected is an expectation of a scenario and its result.
 type Expected struct {
 	That  string   `json:"that"`
-	Value *float64 `json:"value"` // null: there is no such number, such as a percentile of no flows
+	Value *float64 `json:"value"` // null if nothing was measured, such as a percentile of no flows
 	Holds bool     `json:"holds"`
 	found string
+	drops bool // it holds and is about lossless drops
 }
 
-// String says what was expected and what came.
-func (e *Expected) String() string { return e.That + ": it is " + e.found }
+// String returns the expectation and the value found.
+func (e *Expected) String() string { return e.That + ", got " + e.found }
 
-// Judge holds a summary against what is expected of it.
+// Judge compares a summary with the expectations of its scenario.
 func Judge(expect []fabric.Expectation, s *metrics.Summary) []Expected {
 	var list []Expected
 	for i := range expect {
 		c := &expect[i].Condition
-		e := Expected{That: expect[i].Text, found: "unknown, as there is nothing to measure"}
+		e := Expected{That: expect[i].Text, found: "no value, because nothing was measured"}
 		if v, ok := metrics.Find(s, c.Metric); ok {
 			e.Value, e.Holds, e.found = &v, c.Holds(v), metrics.Format(c.Metric, v)
 			if !e.Holds && e.found == metrics.Format(c.Metric, c.Value) {
 				e.found = metrics.Exact(c.Metric, v)
 			}
+			e.drops = e.Holds && (c.Metric == "drops.lossless" || c.Metric == "drops.lossless_broken")
 		}
 		list = append(list, e)
 	}
 	return list
 }
 
-// Expecting adds to what a run found what was expected of it.
-func (v Verdict) Expecting(list []Expected) Verdict {
+// WithExpectations returns the verdict after adding the expectations that do not hold. An
+// expectation about lossless drops that holds allows them.
+func (v Verdict) WithExpectations(list []Expected) Verdict {
+	if v.Otherwise != nil && slices.ContainsFunc(list, func(e Expected) bool { return e.drops }) {
+		aborted := v.Aborted
+		v = *v.Otherwise
+		v.Aborted = aborted
+	}
 	var broken []string
 	for i := range list {
 		if !list[i].Holds && (list[i].Value != nil || !v.Aborted) {
@@ -49,7 +58,7 @@ func (v Verdict) Expecting(list []Expected) Verdict {
 	}
 	text := "expected " + strings.Join(broken, "; expected ")
 	if v.Aborted {
-		text += "; the run was ended for it"
+		text += "; the run was aborted"
 	}
 	if v.Message != "" {
 		text = v.Message + "; " + text
@@ -58,8 +67,8 @@ func (v Verdict) Expecting(list []Expected) Verdict {
 	return v
 }
 
-// watchExpectations lets the stop rule end the run when an expectation breaks that
-// wants that. The engine asks it at fixed times, so that the end does not depend on
+// watchExpectations extends the stop rule: the run ends when an expectation with abort no
+// longer holds. The engine checks the rule at fixed times, so the end does not depend on
 // workers.
 func (r *Run) watchExpectations() {
 	var watched []fabric.Expectation

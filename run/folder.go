@@ -14,27 +14,27 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// Names of files in a folder of results.
+// Names of files in a results folder.
 const (
 	SummaryFile  = "summary.json"
 	ResolvedFile = "scenario.resolved.yaml"
 	ReplayFile   = "scenario.replay.yaml"
 	ReportFile   = "report.html"
-	SweepFile    = "manifest.json" // in the folder of a sweep, whose points are runs
+	SweepFile    = "manifest.json" // in the folder of a sweep
 )
 
-// Folder takes the results of a run. A second run in the same folder replaces the
-// files of the first, and only them, when all of its own are complete.
+// Folder collects the result files of a run. A second run in the same folder replaces the
+// files of the first, and no others, once all of its own are complete.
 type Folder struct {
-	stage *disk.Stage // nil: nothing is written
+	stage *disk.Stage // nil: write nothing
 	files []File
 }
 
-// File is a file of results and what it holds.
+// File is the name of a result file and a description of its contents.
 type File struct{ Name, What string }
 
-// WriteError says that results could not be written: other runs would not fare
-// better.
+// WriteError reports that results could not be written. Other runs would fail in the same
+// way.
 type WriteError struct{ Err error }
 
 func (e *WriteError) Error() string { return e.Err.Error() }
@@ -42,9 +42,8 @@ func (e *WriteError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// newFolder creates the folder and checks that it can be written to; the one without
-// a name takes nothing. Results of another scenario are overwritten only by force:
-// otherwise it is the first of NAME, NAME-2, NAME-3 that has none.
+// newFolder creates a results folder and checks that it is writable. With an empty name
+// nothing is written. It uses FreeFolder to choose the folder.
 func newFolder(name string, cfg *scenario.Config, force bool) (*Folder, error) {
 	if name == "" {
 		return &Folder{}, nil
@@ -55,25 +54,25 @@ func newFolder(name string, cfg *scenario.Config, force bool) (*Folder, error) {
 		if err != nil {
 			return nil, &WriteError{err}
 		}
-		// Once more, now that nobody else can write there.
-		if force || !others(folder, cfg) {
+		// Check again, now that no other process can write there.
+		if force || !hasOtherResults(folder, cfg) {
 			return &Folder{stage: stage}, nil
 		}
 		stage.Discard()
 	}
 }
 
-// FreeFolder is where the results of a scenario that are to be in a folder go: there by
-// force, else to the first of NAME, NAME-2, NAME-3 that has none of another scenario.
+// FreeFolder returns the folder for the results of a scenario: name itself with force,
+// otherwise the first of NAME, NAME-2, NAME-3 ... without results of another scenario.
 func FreeFolder(name string, cfg *scenario.Config, force bool) string {
 	for n := 1; ; n++ {
-		if folder := disk.Numbered(name, n); force || !others(folder, cfg) {
+		if folder := disk.Numbered(name, n); force || !hasOtherResults(folder, cfg) {
 			return folder
 		}
 	}
 }
 
-// name is where the results go, empty for nowhere.
+// name returns the path of the folder, or an empty string if nothing is written.
 func (f *Folder) name() string {
 	if f.stage == nil {
 		return ""
@@ -81,12 +80,12 @@ func (f *Folder) name() string {
 	return f.stage.Folder
 }
 
-// others reports whether a folder holds results of anything but this scenario.
-func others(folder string, cfg *scenario.Config) bool {
+// hasOtherResults reports whether a folder contains results of another scenario.
+func hasOtherResults(folder string, cfg *scenario.Config) bool {
 	if exists(folder, SweepFile) {
 		return true
 	}
-	return exists(folder, SummaryFile) && !holds(folder, cfg)
+	return exists(folder, SummaryFile) && !hasResultsOf(folder, cfg)
 }
 
 func exists(folder, name string) bool {
@@ -94,19 +93,19 @@ func exists(folder, name string) bool {
 	return err == nil
 }
 
-// holds reports whether the results in a folder are of this scenario, with its seed
-// and the files that it reads.
-func holds(folder string, cfg *scenario.Config) bool {
+// hasResultsOf reports whether the results in a folder are from this scenario, with the
+// same seed and input files.
+func hasResultsOf(folder string, cfg *scenario.Config) bool {
 	old, err := scenario.ReadFile(filepath.Join(folder, ResolvedFile))
 	if err != nil {
 		return false
 	}
-	was, err := old.Canonical()
+	before, err := old.Canonical()
 	if err != nil {
 		return false
 	}
-	is, err := cfg.Canonical()
-	if err != nil || !bytes.Equal(was, is) {
+	now, err := cfg.Canonical()
+	if err != nil || !bytes.Equal(before, now) {
 		return false
 	}
 	_, inputs, err := cfg.Standalone()
@@ -133,7 +132,7 @@ func (f *Folder) discard() {
 	}
 }
 
-// File writes one file, aside until all are complete.
+// File writes one file. It appears in the folder when all files are complete.
 func (f *Folder) File(name, what string, write func(io.Writer) error) error {
 	if err := f.stage.File(name, write); err != nil {
 		return &WriteError{err}
@@ -142,8 +141,8 @@ func (f *Folder) File(name, what string, write func(io.Writer) error) error {
 	return nil
 }
 
-// create begins a file that is written while the run goes. It must be closed
-// before the others are written.
+// create opens a file that is written during the run. It must be closed before the other
+// files are written.
 func (f *Folder) create(name, what string) (*disk.File, error) {
 	file, err := f.stage.Create(name)
 	if err != nil {
@@ -153,7 +152,7 @@ func (f *Folder) create(name, what string) (*disk.File, error) {
 	return file, nil
 }
 
-// text writes a file that is there already.
+// text writes data to a file.
 func (f *Folder) text(name, what string, data []byte) error {
 	return f.File(name, what, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -161,8 +160,8 @@ func (f *Folder) text(name, what string, data []byte) error {
 	})
 }
 
-// inputs copies the files that a scenario reads: the resolved one, which stands
-// beside the copies, runs again to the same bytes wherever the folder is.
+// inputs copies the files that a scenario reads. Next to the copies, the resolved scenario
+// gives the same results wherever the folder is moved.
 func (f *Folder) inputs(cfg *scenario.Config) error {
 	if f.stage == nil {
 		return nil
@@ -176,7 +175,7 @@ func (f *Folder) inputs(cfg *scenario.Config) error {
 		if err != nil {
 			return err
 		}
-		err = f.File(in.Name, "a file that the scenario reads, copied", func(w io.Writer) error {
+		err = f.File(in.Name, "copy of a file that the scenario reads", func(w io.Writer) error {
 			_, err := io.Copy(w, from)
 			return err
 		})
@@ -188,16 +187,16 @@ func (f *Folder) inputs(cfg *scenario.Config) error {
 	return nil
 }
 
-// flowTrace writes the flows of a run, and the scenario that replays them.
+// flowTrace writes the flows of a run and the scenario that replays them.
 func (f *Folder) flowTrace(b *fabric.Fabric) error {
 	replay, err := b.Replay()
 	if err != nil {
 		return err
 	}
-	if err := f.File(fabric.TraceFile, "the flows that were offered, with their dependencies", b.WriteTrace); err != nil {
+	if err := f.File(fabric.TraceFile, "offered flows and their dependencies", b.WriteTrace); err != nil {
 		return err
 	}
-	return f.text(ReplayFile, "runs these flows again with `xoff run`", replay)
+	return f.text(ReplayFile, "scenario that replays these flows with `xoff run`", replay)
 }
 
 // tables writes the tables of a run and its resolved scenario.
@@ -211,24 +210,24 @@ func (f *Folder) tables(o *metrics.Outcome, cfg *scenario.Config, csv bool) erro
 			return err
 		}
 	}
-	return f.text(ResolvedFile, "the scenario with every default; runs again with `xoff run`", resolved)
+	return f.text(ResolvedFile, "scenario with all defaults; repeat the run with `xoff run`", resolved)
 }
 
-// table writes a table as parquet, and as text when that is wanted.
+// table writes a table as Parquet, and also as CSV if csv is set.
 func (f *Folder) table(t *metrics.File, csv bool) error {
 	return f.File(t.Name+".parquet", t.What, func(w io.Writer) error {
 		if !csv {
 			return t.Write(w, nil)
 		}
-		return f.File(t.Name+".csv", "the same as text", func(text io.Writer) error { return t.Write(w, text) })
+		return f.File(t.Name+".csv", "the same table as CSV", func(text io.Writer) error { return t.Write(w, text) })
 	})
 }
 
-// Aside returns the path of the files written so far. They move to the folder of the
-// results when all are complete.
+// Aside returns the staging path of the files written so far. They move to the results
+// folder when all are complete.
 func (f *Folder) Aside() string { return f.stage.Aside() }
 
-// listed returns the files in the order in which people look at them.
+// listed returns the files in the order of display: summary and report first.
 func (f *Folder) listed() []File {
 	list := slices.Clone(f.files)
 	slices.SortStableFunc(list, func(a, b File) int {

@@ -15,7 +15,7 @@ workload:
   - {name: a, generator: flows, class: rdma, flows: [{from: host0, to: host1, size: 1KB, start: 0s}]}
 `
 
-// Results of another scenario, or of another seed, are overwritten by force only.
+// Results of another scenario or seed are overwritten only with Force.
 func TestFoldersOfOtherScenarios(t *testing.T) {
 	root := t.TempDir()
 	touch := func(folder, name string) {
@@ -29,7 +29,7 @@ func TestFoldersOfOtherScenarios(t *testing.T) {
 	}
 	touch("notes", "notes.txt")
 	touch("swept", SweepFile)
-	touch("foreign", SummaryFile) // nothing says of what
+	touch("foreign", SummaryFile) // of an unknown scenario
 	touch("foreign-2", SweepFile)
 	for _, c := range []struct {
 		set, folder string

@@ -7,9 +7,9 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// A small torus with more traffic than its links carry: loops in rows, columns and squares
-// that hold each other's exits. Turning one of them alone frees nobody (Roundabout section
-// VII-A says that it does), and headroom that one queue lent to another must not keep it OFF.
+// A small torus with more traffic than its links can carry: loops in rows, columns and
+// squares block each other's exits. Rotating one loop alone frees no queue (in contrast to
+// Roundabout section VII-A), and headroom lent to another queue must not keep a queue OFF.
 func TestRoundaboutInAMeshOfLoops(t *testing.T) { meshOfLoops(t, 1) }
 
 func meshOfLoops(t *testing.T, seeds ...int) {
@@ -39,11 +39,11 @@ run: {arrivals: 300us, stop: {when: measured_flows_done, at_most: %s}}
 	for _, seed := range seeds {
 		left := mustRun(t, fmt.Sprintf(torus, seed, "none", "2ms"), run.Options{})
 		if left.Summary.Deadlock.Standing == 0 {
-			t.Errorf("seed %d: nothing to resolve", seed)
+			t.Errorf("seed %d: no deadlock without a handler", seed)
 		}
 		sum := mustRun(t, fmt.Sprintf(torus, seed, "roundabout, redundant: 10KB", "30ms"), run.Options{}).Summary
 		if sum.Flows.Unfinished != 0 || sum.Drops.Lossless != 0 {
-			t.Errorf("seed %d: %d flows unfinished, %d lossless frames lost", seed, sum.Flows.Unfinished, sum.Drops.Lossless)
+			t.Errorf("seed %d: %d flows unfinished, %d lossless frames dropped", seed, sum.Flows.Unfinished, sum.Drops.Lossless)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// recorder writes what is recorded while a run goes: the series of probes, and what
-// watchers keep. The first error ends the run.
+// recorder writes the series of probes and the files of watchers during a run. The first
+// error ends the run.
 type recorder struct {
 	series   []*metrics.Series
 	files    []*disk.File
@@ -18,7 +18,8 @@ type recorder struct {
 	err      error
 }
 
-// begin opens the files of the probes and of watchers. Without a folder what they see is dropped.
+// begin opens the files of probes and watchers. Without a folder their output is
+// discarded.
 func (r *recorder) begin(to *Folder, probes []*metrics.Series, csv bool) error {
 	create := func(name, what string) (io.Writer, error) {
 		if to.stage == nil {
@@ -31,13 +32,13 @@ func (r *recorder) begin(to *Folder, probes []*metrics.Series, csv bool) error {
 		return f, err
 	}
 	for _, s := range probes {
-		table, err := create(s.Name+".parquet", "what the probe saw")
+		table, err := create(s.Name+".parquet", "table of the probe")
 		if err != nil {
 			return err
 		}
 		var text io.Writer
 		if csv {
-			if text, err = create(s.Name+".csv", "the same as text"); err != nil {
+			if text, err = create(s.Name+".csv", "the same table as CSV"); err != nil {
 				return err
 			}
 		}
@@ -56,8 +57,8 @@ func (r *recorder) begin(to *Folder, probes []*metrics.Series, csv bool) error {
 	return nil
 }
 
-// flush writes what nodes have recorded so far. It is called while all of them
-// stand at the same time.
+// flush writes what the nodes have recorded so far. It must be called while all nodes are
+// at the same time.
 func (r *recorder) flush() error {
 	for _, s := range r.series {
 		if r.err == nil {
@@ -87,13 +88,13 @@ func (r *recorder) end(now units.Time, o *metrics.Outcome) error {
 	}
 	for _, f := range r.files {
 		if err := f.Close(); r.err == nil && err != nil {
-			r.err = fmt.Errorf("cannot write what was recorded: %w", err)
+			r.err = fmt.Errorf("cannot write recorded data: %w", err)
 		}
 	}
 	return r.err
 }
 
-// failed says which series could not be written.
+// failed adds the name of the series to a write error.
 func failed(s *metrics.Series, err error) error {
 	if err == nil {
 		return nil

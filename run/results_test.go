@@ -7,7 +7,7 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// One rank is stuck for 2 ms: the step that is sent to it is what everyone waits for.
+// One rank is stuck for 2 ms: all others wait for the step that is sent to it.
 func TestStragglerIsNamed(t *testing.T) {
 	done := mustRun(t, fourByTwo+`
 workload: [{name: ring, generator: ring_allreduce, size: 800KB}]
@@ -18,13 +18,13 @@ run: {arrivals: 1ms}
 	if ops == nil || ops.Measured != 1 || ops.Finished != 1 {
 		t.Fatalf("%+v", ops)
 	}
-	// What is sent to the stuck host6 comes from host5.
+	// host5 sends to the stuck host6.
 	if s := ops.Slowest; s.Straggler != "host5" || s.To != "host6" || s.StepTime < 2e9-1e6 || s.Steps < 2 || s.Time <= s.StepTime {
 		t.Errorf("%+v", s)
 	}
 }
 
-// Two flows without end share a link of 10 Gbps: payload is 1000 of 1048 B of each frame.
+// Two endless flows share a link of 10 Gbps; 1000 of the 1048 B of each frame are payload.
 func TestLongLivedFlowsHaveAResult(t *testing.T) {
 	done := mustRun(t, `
 name: share

@@ -1,6 +1,5 @@
-// Package run is the one way to run a scenario: it builds the fabric, drives an
-// engine, writes a folder of results and says what is to be thought of them. Every
-// command runs scenarios by it, and so can programs of others:
+// Package run runs a scenario for commands and other programs: it builds the fabric, drives an
+// engine, writes a results folder and returns a verdict. For example:
 //
 //	cfg, err := scenario.ReadFile("mine.yaml")
 //	...
@@ -22,112 +21,108 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// Options are choices of a run. But for the files that are written none of them
-// changes a result. The zero value runs on one core and writes nothing.
+// Options configure a run. They select the files that are written, but change no result.
+// The zero value runs on one core and writes nothing.
 type Options struct {
-	Folder     string     // takes the results; empty: nothing is written
-	Force      bool       // overwrite results of another scenario; otherwise these get another folder
-	Engine     Engine     // Fast unless said otherwise
-	Workers    int        // goroutines that simulate; 0: one
-	Invariants Invariants // checked while it runs
-	CSV        bool       // every table as text, too
-	FlowTrace  bool       // the flows as a trace, and a scenario that replays it
-	// Progress is called from time to time, while the engine stands still; it may be
-	// nil.
+	Folder     string     // results folder; empty: write nothing
+	Force      bool       // overwrite results of another scenario instead of choosing another folder
+	Engine     Engine     // default: Fast
+	Workers    int        // number of simulating goroutines; 0 means 1
+	Invariants Invariants // whether to check invariants during the run; default: Off
+	CSV        bool       // also write every table as CSV
+	FlowTrace  bool       // write the flows as a trace, and a scenario that replays it
+	// Progress is called periodically, while the engine is idle. It may be nil.
 	Progress func(Progress)
-	// Watchers see what happens at nodes, besides the probes of the scenario.
+	// Watchers receive the events of all nodes, in addition to the scenario's probes.
 	Watchers []Watcher
-	// Extra writes more files into the folder, at the end; it may be nil.
+	// Extra writes additional files to the folder at the end. It may be nil.
 	Extra func(*Folder) error
-	// Report writes a report of the tables in the folder, before the summary; it may be
-	// nil. Results are kept without it if it fails: see Result.NoReport.
+	// Report writes a report about the tables in the folder, before the summary. It may be
+	// nil. If it fails, the results are kept without a report: see Result.NoReport.
 	Report func(*Folder, *metrics.Summary) error
-	// Drive makes what drives the scenario in place of an engine of the simulator; it may be
-	// nil. Progress is to be called from time to time, while all nodes stand at the same
-	// time.
+	// Drive returns a driver that replaces the engines of the simulator. It may be nil. The
+	// driver must call progress periodically, while all nodes are at the same time.
 	Drive func(b *fabric.Fabric, progress func(now units.Time)) (Driver, error)
-	// Here says which nodes it drives; see fabric.Options.
+	// Here marks the nodes that this process drives; see fabric.Options.
 	Here []bool
-	// WindowDivisor shortens the windows of the fast engine; tests show that no
-	// result depends on it.
+	// WindowDivisor shortens the windows of the fast engine; see sim.Options.
 	WindowDivisor int
 }
 
-// Engine names an engine.
+// Engine is the name of an engine.
 type Engine string
 
 // Engines.
 const (
 	Fast   Engine = "fast"   // node windows, parallel
-	Oracle Engine = "oracle" // one global heap; slow, same results
+	Oracle Engine = "oracle" // one global heap: slow, identical results
 )
 
-// Engines lists the engines.
+// Engines returns the names of all engines.
 func Engines() []string { return []string{string(Fast), string(Oracle)} }
 
-// Invariants says what is done about the invariants of the model.
+// Invariants selects how the invariants of the model are checked.
 type Invariants string
 
-// What is done about invariants.
+// Modes of checking invariants.
 const (
 	Off    Invariants = "off"
 	Count  Invariants = "count"
-	Strict Invariants = "strict" // the run ends at the first that breaks
+	Strict Invariants = "strict" // end the run at the first broken invariant
 )
 
-// Checking lists the ways to treat invariants.
-func Checking() []string { return []string{string(Off), string(Count), string(Strict)} }
+// InvariantModes returns the names of all modes of checking invariants.
+func InvariantModes() []string { return []string{string(Off), string(Count), string(Strict)} }
 
-// Progress is how far a run is. Looking costs time: it is called every few
-// microseconds of simulated time, and needed far less often.
+// Progress is the state of a run in progress. Its methods are expensive compared with the
+// few microseconds of simulated time between calls, so use them rarely.
 type Progress struct {
 	Now units.Time
 	run *Run
 }
 
-// Share is how much of the work is done, as far as anyone can tell.
+// Share estimates the completed share of the run, from 0 to 1.
 func (p Progress) Share() float64 { return p.run.share(p.Now) }
 
-// Hops are the frames that finished a link so far.
+// Hops returns the number of frames that have finished a link so far.
 func (p Progress) Hops() uint64 { return p.run.engine.Totals().Hops }
 
-// Counters are what the run counted so far.
+// Counters returns the totals and the counters of all nodes so far.
 func (p Progress) Counters() (sim.Totals, sim.Counters) {
 	return p.run.engine.Totals(), p.run.engine.Counters()
 }
 
-// Watcher sees what happens at every node of a run.
+// Watcher receives the events of every node of a run.
 type Watcher interface {
-	// Sink returns what watches a node.
+	// Sink returns the sink for the events of a node.
 	Sink(node int) probe.Sink
-	// Bind comes before the run starts, when everything is built.
+	// Bind is called once the fabric is built, before the run starts.
 	Bind(b *fabric.Fabric) error
-	// Flush comes from time to time and at the end, while all nodes stand at the same
-	// time.
+	// Flush is called periodically and at the end, while all nodes are at the same time.
 	Flush() error
 }
 
-// Recording is a watcher that writes files of results while the run goes.
+// Recording is a watcher that writes result files during the run.
 type Recording interface {
 	Watcher
-	// Open comes before the run, with what begins a file of the folder; without a folder
-	// what is written is dropped.
+	// Open is called before the run. create opens a file in the results folder; without a
+	// folder its output is discarded.
 	Open(create func(name, what string) (io.Writer, error)) error
-	// Close comes at the end of the run, after the last Flush.
+	// Close is called at the end of the run, after the last Flush.
 	Close(o *metrics.Outcome) error
 }
 
-// Driver is what drives a built scenario, such as an engine of the simulator.
+// Driver runs a built scenario; the engines of the simulator implement it.
 type Driver interface {
-	// Run runs to the end, or to that of the context, whose error it returns then, and
-	// returns the time at which it ended.
+	// Run runs until the scenario ends or the context is done. It returns the time at which
+	// it ended and the error of the context, if any.
 	Run(ctx context.Context) (units.Time, error)
 	Totals() sim.Totals
 	Final() sim.Counters
 	Counters() sim.Counters
 }
 
-// Judging is a driver that has a say in the verdict: it may have decided results itself.
+// Judging is implemented by drivers that can change the verdict of a run.
 type Judging interface {
 	Judge(s *metrics.Summary, found Verdict) Verdict
 }
@@ -140,33 +135,33 @@ type Run struct {
 	engine  Driver
 	record  recorder
 	cancel  context.CancelCauseFunc
-	aborted bool // an expectation broke that ends the run
+	aborted bool // an expectation with abort ended the run
 }
 
-// Result is a run that ended.
+// Result holds the results of a completed run.
 type Result struct {
 	Fabric   *fabric.Fabric
-	Outcome  *metrics.Outcome // flow by flow and port by port
+	Outcome  *metrics.Outcome // results by flow and by port
 	Summary  *metrics.Summary
 	Wall     time.Duration
 	Verdict  Verdict
-	Expected []Expected // what was expected, in order
-	Folder   string     // that the files are in: that of the options, or NAME-2 and so on if another scenario's results are there
-	Files    []File     // that were written
-	// Unwritten is why the results are not in their folder; nil: they are, or none was
-	// named.
+	Expected []Expected // results of the expectations, in order
+	Folder   string     // folder of the files; it may differ from Options.Folder, see FreeFolder
+	Files    []File     // written files
+	// Unwritten is the error that prevented writing the results. It is nil if they were
+	// written or no folder was requested.
 	Unwritten error
-	NoReport  error // why there is no report, though one was wanted
+	NoReport  error // error that prevented writing the requested report
 	found     Verdict
 }
 
-// Found is the verdict without what the scenario expects, which is no part of the
+// Found returns the verdict without the scenario's expectations, which are not part of the
 // results.
 func (r *Result) Found() Verdict { return r.found }
 
-// Scenario runs a scenario. An error means that there are no results: the scenario
-// has a mistake (an *scenario.InputError), or the machine failed. A run that is
-// interrupted by its context has results that say so.
+// Scenario runs a scenario. An error means that there are no results: the scenario is
+// invalid (a *scenario.InputError), or the system failed. A run that is interrupted by its
+// context returns partial results and no error.
 func Scenario(ctx context.Context, cfg *scenario.Config, o Options) (*Result, error) {
 	r, err := New(cfg, o)
 	if err != nil {
@@ -175,7 +170,7 @@ func Scenario(ctx context.Context, cfg *scenario.Config, o Options) (*Result, er
 	return r.Start(ctx)
 }
 
-// New makes a scenario ready to start.
+// New builds a scenario and returns a run that is ready to start.
 func New(cfg *scenario.Config, o Options) (*Run, error) {
 	built, err := fabric.New(cfg, o.BuildOptions())
 	if err != nil {
@@ -184,7 +179,7 @@ func New(cfg *scenario.Config, o Options) (*Run, error) {
 	return Prepare(built, o)
 }
 
-// BuildOptions are what the options mean for building.
+// BuildOptions returns the options for building the fabric.
 func (o *Options) BuildOptions() fabric.Options {
 	b := fabric.Options{Invariants: o.Invariants != Off && o.Invariants != "", Here: o.Here}
 	switch len(o.Watchers) {
@@ -203,7 +198,7 @@ func (o *Options) BuildOptions() fabric.Options {
 	return b
 }
 
-// Prepare is New for what was built already, with BuildOptions.
+// Prepare is New for a fabric that was already built with BuildOptions.
 func Prepare(built *fabric.Fabric, o Options) (*Run, error) {
 	r := &Run{Fabric: built, opts: o}
 	cfg := built.Config
@@ -222,6 +217,8 @@ func Prepare(built *fabric.Fabric, o Options) (*Run, error) {
 	r.watchExpectations()
 	var err error
 	switch {
+	case o.Drive != nil && len(built.Jobs) > 0:
+		err = fmt.Errorf("workload %s is a job (expected no jobs: they run in the simulator only)", built.Jobs[0].Name)
 	case o.Drive != nil:
 		r.engine, err = o.Drive(built, r.progress)
 	case o.Engine == Oracle:
@@ -229,7 +226,7 @@ func Prepare(built *fabric.Fabric, o Options) (*Run, error) {
 	case o.Engine == Fast || o.Engine == "":
 		r.engine, err = sim.NewFast(built.Spec, sim.Options{Workers: max(1, o.Workers), WindowDivisor: o.WindowDivisor, Progress: r.progress})
 	default:
-		err = fmt.Errorf("engine %q is unknown; allowed: fast, oracle", o.Engine)
+		err = fmt.Errorf("unknown engine %q (allowed: fast, oracle)", o.Engine)
 	}
 	if err != nil {
 		return nil, err
@@ -238,7 +235,8 @@ func Prepare(built *fabric.Fabric, o Options) (*Run, error) {
 	return r, nil
 }
 
-// progress also ends a strict run at the next check after an invariant broke.
+// progress flushes records and reports progress. It ends a strict run after an invariant
+// broke.
 func (r *Run) progress(now units.Time) {
 	if r.opts.Invariants == Strict {
 		for _, c := range r.Fabric.Checks {
@@ -255,7 +253,7 @@ func (r *Run) progress(now units.Time) {
 	}
 }
 
-// share estimates how much of the run is done, from what ends it.
+// share estimates the completed share of the run, based on its stop rule.
 func (r *Run) share(now units.Time) float64 {
 	stop, flows := &r.Fabric.Config.Run.Stop, r.Fabric.Flows
 	if stop.When == "time" {
@@ -270,10 +268,10 @@ func (r *Run) share(now units.Time) float64 {
 	return max(float64(now)/float64(stop.AtMost), float64(done)/float64(max(1, len(flows.Flow))))
 }
 
-// Start runs to the end, or to that of the context: then the results are partial. It
-// writes them either way.
+// Start runs until the scenario ends or the context is done. In both cases it writes the
+// results; in the second they are partial.
 func (r *Run) Start(ctx context.Context) (*Result, error) {
-	to, err := newFolder(r.opts.Folder, r.Fabric.Config, r.opts.Force) // now, rather than after an hour of work
+	to, err := newFolder(r.opts.Folder, r.Fabric.Config, r.opts.Force) // fail before the run, not after it
 	if err != nil {
 		return nil, err
 	}
@@ -300,11 +298,11 @@ func (r *Run) Start(ctx context.Context) (*Result, error) {
 	}
 	done.found.Aborted = r.aborted
 	done.Expected = Judge(r.Fabric.Expect, done.Summary)
-	done.Verdict = done.found.Expecting(done.Expected)
+	done.Verdict = done.found.WithExpectations(done.Expected)
 	return done, nil
 }
 
-// write writes every file of a run.
+// write writes all files of a run.
 func (r *Run) write(to *Folder, end units.Time, outcome *metrics.Outcome, done *Result) error {
 	if err := r.record.end(end, outcome); err != nil || to.stage == nil {
 		return err
@@ -327,8 +325,8 @@ func (r *Run) write(to *Folder, end units.Time, outcome *metrics.Outcome, done *
 			return done.NoReport
 		}
 	}
-	// The summary comes last: a folder that has one is complete.
-	if err := to.File(SummaryFile, "the numbers above, and more", done.Summary.Write); err != nil {
+	// The summary is written last: a folder with a summary is complete.
+	if err := to.File(SummaryFile, "all numbers of the run", done.Summary.Write); err != nil {
 		return err
 	}
 	return to.stage.Commit()

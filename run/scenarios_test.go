@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// oneSwitch is three hosts at a switch; tests add what they are about.
+// oneSwitch is a scenario with three hosts at one switch; tests append further keys.
 const oneSwitch = `
 name: small
 topology: {name: one-switch, hosts: 3, host_link: {rate: 100Gbps, delay: 1us}}
@@ -32,9 +32,8 @@ func mustRun(t *testing.T, text string, o run.Options) *run.Result {
 	return done
 }
 
-// 100 KB of private buffer are 66 frames of 1500 B; the shared segment of the switch is
-// next to nothing, so that two lossy flows at line rate into one port live off the
-// private segments of their queues.
+// 100 KB of private buffer is 66 frames of 1500 B. The shared segment is almost empty, so
+// two lossy flows at line rate into one port use the private segments of their queues.
 func TestPrivateBufferOfLossyClasses(t *testing.T) {
 	done := mustRun(t, oneSwitch+`
 classes: {tcp: {ids: [1], kind: lossy}, control: {ids: [0], kind: control}}
@@ -60,15 +59,15 @@ output: {watermarks: true}
 			}
 		}
 	}
-	// Both send 60 KB in the time in which the wire out takes as much: half of it waits.
+	// Both send 60 KB in the time in which the egress sends 60 KB: half of it waits.
 	if peak.Private < 25_000 || peak.Shared > 0 {
 		t.Errorf("private peak %d B, shared peak %d B", peak.Private, peak.Shared)
 	}
 }
 
-// A host that is stuck keeps what it can hold and drops the rest of a lossy class, and
-// the frames that do not fit are counted.
-func TestStuckHostHoldsNoMoreThanItsBuffer(t *testing.T) {
+// A stuck host stores no more than its buffer, drops further frames of a lossy class, and
+// counts the drops.
+func TestStuckHostStoresNoMoreThanItsBuffer(t *testing.T) {
 	for _, c := range []struct {
 		name, receive string
 		atMost        int64 // bytes
@@ -90,16 +89,16 @@ run: {arrivals: 1ms, stop: {when: time, at_most: 200ms}}
 				t.Error("nothing was dropped")
 			}
 			for _, p := range done.Outcome.Counters.Ports {
-				if held := int64(p.View.PeakStored()); p.Host && held > c.atMost {
-					t.Errorf("host %d held %d B, more than %d", p.Node, held, c.atMost)
+				if stored := int64(p.View.PeakStored()); p.Host && stored > c.atMost {
+					t.Errorf("host %d stored %d B, want at most %d", p.Node, stored, c.atMost)
 				}
 			}
 		})
 	}
 }
 
-// A frame of 2 B takes 1.6 ps at 10 Tbps, and windows are as short as cables: a start at
-// 36 s is more than 2^44 windows away. Both engines must get there.
+// A frame of 2 B takes 1.6 ps at 10 Tbps, and windows are as short as cable delays, so a
+// start at 36 s is more than 2^44 windows away. Both engines must handle it.
 func TestEventsFarAway(t *testing.T) {
 	const far = `
 name: far
@@ -114,7 +113,8 @@ run: {arrivals: 37s, stop: {when: all_flows_done, at_most: 40s}}
 	}
 }
 
-// 4 GB in packets of 1 B are too many for a packet number, whoever sets that size.
+// 4 GB in packets of 1 B exceeds the range of packet numbers, also if an override sets the
+// payload.
 func TestPacketNumbersOfOverrides(t *testing.T) {
 	cfg, err := scenario.Parse("long.yaml", []byte(oneSwitch+`
 hosts: {overrides: [{match: host0, payload: 1B}]}
@@ -130,8 +130,8 @@ run: {arrivals: 1ms}
 	}
 }
 
-// Large PAUSE frames and times cut to ticks need more headroom than the standard's: with
-// `exact`, nothing lossless is lost to either. A frame of 74 B takes 3 ns of its 5.92.
+// Large PAUSE frames and times rounded down to ticks need more headroom than standard PFC:
+// `exact` covers both without lossless drops. A frame of 74 B takes 3 ns instead of 5.92.
 func TestExactHeadroomInForeignModels(t *testing.T) {
 	for _, compat := range []string{"pfc_size: 1500B", "tick: 3ns", "tick: 3ns, pfc_size: 1400B"} {
 		t.Run(compat, func(t *testing.T) {

@@ -13,9 +13,9 @@ topology: {name: leaf-spine, leaves: 4, spines: 2, hosts_per_leaf: 2, host_link:
 hosts: {cc: {name: none}}
 `
 
-// Eight ranks make 2 x 7 x 8 = 112 flows of a ring all-reduce. 8 MB take some 13 ms at
-// 10 Gbps, far beyond the measurement window of 1 ms: all of them count, whatever the
-// stop rule, and a second operation counts with the first that it waits for.
+// A ring all-reduce of eight ranks has 2 x 7 x 8 = 112 flows. 8 MB takes about 13 ms at
+// 10 Gbps, far longer than the measurement window of 1 ms. All flows count, with any stop
+// rule, and a second operation counts with the first, which it waits for.
 func TestCollectivesCountWhole(t *testing.T) {
 	const ring = `{name: ring, generator: ring_allreduce, size: 8MB}`
 	const twice = `{name: ring, generator: ring_allreduce, size: 1MB, repeat: 2}`
@@ -26,8 +26,8 @@ func TestCollectivesCountWhole(t *testing.T) {
 		part, want     int
 	}{
 		{"ring", ring, 0, 112},
-		{"two in turn", twice, 0, 224},
-		{"all to all beside background", noise + ", " + all, 1, 56},
+		{"two in sequence", twice, 0, 224},
+		{"all to all with background traffic", noise + ", " + all, 1, 56},
 	} {
 		for _, when := range []string{"", "stop: {when: all_flows_done, at_most: 1s}", "stop: {when: measured_flows_done, at_most: 1s}"} {
 			t.Run(c.name+" "+when, func(t *testing.T) {
@@ -43,8 +43,8 @@ func TestCollectivesCountWhole(t *testing.T) {
 	}
 }
 
-// An end that comes too early says so, with exit code 1, and counts no flow that never
-// started; an end that was asked for does not.
+// A run that ends too early fails with exit code 1 and measures no flow that never
+// started. A requested end is not a failure.
 func TestUnfinishedWork(t *testing.T) {
 	const ring = "workload: [{name: ring, generator: ring_allreduce, size: 8MB}]\n"
 	const endless = "workload: [{name: long, generator: long_lived, streams: 1, from: rack0, pairs: other_rack}]\n"
@@ -57,7 +57,7 @@ func TestUnfinishedWork(t *testing.T) {
 		{"time", ring + "run: {arrivals: 1ms, stop: {when: time, at_most: 5ms}}", run.Fine, ""},
 		{"long lived", endless + "run: {arrivals: 1ms, stop: {at_most: 5ms}}", run.Fine, ""},
 		{"one flow", "workload: [{name: one, generator: flows, flows: [{from: host0, to: host7, size: 5MB}, {from: host1, to: host7, size: 5MB}]}]\nrun: {arrivals: 1ms, stop: {at_most: 5ms}}",
-			run.Failure, "with 2 flows that were not done"},
+			run.Failure, "with 2 unfinished flows"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			done := mustRun(t, fourByTwo+c.text, run.Options{})
@@ -67,7 +67,7 @@ func TestUnfinishedWork(t *testing.T) {
 			s := done.Summary.Flows
 			for i := range done.Outcome.Flows.Flow {
 				if at, ok := done.Outcome.Flows.Began(i); done.Outcome.Measured(i) && (!ok || at > done.Summary.End) {
-					t.Errorf("flow %d is measured and never started", i)
+					t.Errorf("flow %d is measured but never started", i)
 				}
 			}
 			if c.name == "cut" && (s.Measured == 0 || s.Measured >= s.Offered || s.Offered != 112) {

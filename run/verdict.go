@@ -9,27 +9,31 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// Exit codes of the command, and codes of verdicts.
+// Exit codes of the command, which are also the codes of verdicts.
 const (
 	Fine        = 0
-	Failure     = 1 // something failed, or a check found a problem
-	BadInput    = 2 // a mistake in the scenario or on the command line
-	Broken      = 3 // a promise of the fabric was broken: lossless drop, invariant
+	Failure     = 1 // a failure, or a problem found by a check
+	BadInput    = 2 // an error in the scenario or on the command line
+	Broken      = 3 // a broken promise of the fabric: a lossless drop or an invariant
 	Interrupted = 130
 )
 
-// Verdict is what a run that has results found wrong; the zero value is nothing.
+// Verdict is the most important problem of a run with results; the zero value means that
+// there is none.
 type Verdict struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
-	// Unfinished are flows that the run should have waited for, had stop.at_most not
-	// ended it.
+	// Unfinished is the number of flows that the run would have waited for if
+	// stop.at_most had not ended it.
 	Unfinished int `json:"unfinished,omitempty"`
-	// Aborted says that an expectation ended the run: its results are partial.
+	// Aborted reports that an expectation ended the run: its results are partial.
 	Aborted bool `json:"aborted,omitempty"`
+	// Otherwise is the verdict of a run with broken lossless promises if an expectation
+	// allows its lossless drops; nil for other runs.
+	Otherwise *Verdict `json:"otherwise,omitempty"`
 }
 
-// judge turns what a run found into a verdict.
+// judge returns the verdict of a run without its expectations.
 func judge(ctx context.Context, b *fabric.Fabric, s *metrics.Summary, invariants Invariants, folder string) Verdict {
 	switch {
 	case ctx.Err() != nil:
@@ -37,27 +41,30 @@ func judge(ctx context.Context, b *fabric.Fabric, s *metrics.Summary, invariants
 		if folder != "" {
 			where = "; partial results are in " + folder
 		}
-		return Verdict{Code: Interrupted, Message: fmt.Sprintf("interrupted at %s of the run%s", s.End.Human(), where)}
+		return Verdict{Code: Interrupted, Message: fmt.Sprintf("interrupted at %s of simulated time%s", s.End.Human(), where)}
 	case invariants == Strict && s.Invariants.Broken > 0:
 		return Verdict{Code: Broken, Message: "broken invariant: " + s.Invariants.First}
-	case s.Drops.Broken > 0:
-		return Verdict{Code: Broken, Message: fmt.Sprintf("%d frames of lossless classes were dropped, but flow control %s promises that none is; `xoff check` tells whether headroom is too small",
-			s.Drops.Broken, strings.Join(b.FlowControls(), ", "))}
 	}
+	var v Verdict
 	if n, waiting := b.Unfinished(s.End); n > 0 {
-		return Verdict{Code: Failure, Unfinished: n, Message: unfinished(s, n, waiting)}
+		v = Verdict{Code: Failure, Unfinished: n, Message: unfinished(s, n, waiting)}
 	}
-	return Verdict{}
+	if s.Drops.Broken > 0 {
+		return Verdict{Code: Broken, Otherwise: &v, Message: fmt.Sprintf("%d lossless frames were dropped although flow control %s promises none; "+
+			"fix: find headroom or a pool that is too small with `xoff check`, or allow drops with `expect`",
+			s.Drops.Broken, strings.Join(b.FlowControls(true), ", "))}
+	}
+	return v
 }
 
-// unfinished says what at_most cut off, and what may help.
+// unfinished returns the message for a run that at_most ended early.
 func unfinished(s *metrics.Summary, n, waiting int) string {
-	text := fmt.Sprintf("run.stop.at_most ended the run at %s with %d flows that were not done", s.End.Human(), n)
+	text := fmt.Sprintf("run.stop.at_most ended the run at %s with %d unfinished flows", s.End.Human(), n)
 	if waiting > 0 {
-		text += fmt.Sprintf(", of which %d had not started", waiting)
+		text += fmt.Sprintf(", %d of which had not started", waiting)
 	}
 	if s.Deadlock.Standing > 0 {
-		return text + "; there is a deadlock, see deadlock in the summary"
+		return text + "; the run has a deadlock, see `deadlock` in the summary"
 	}
-	return text + "; allow more time, or say `run.stop.when: time` where an end in the middle is meant"
+	return text + "; fix: increase run.stop.at_most, or set `run.stop.when: time` to end the run at a fixed time"
 }

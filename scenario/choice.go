@@ -9,8 +9,8 @@ import (
 	"github.com/xoff-net/xoff/internal/yaml"
 )
 
-// Choose returns a scheme of a plug point with its default parameters. The
-// error lists what there is.
+// Choose returns a scheme of a plug point with its default parameters. If the name is
+// unknown, the error lists the schemes.
 func Choose(kind, name string) (Choice, error) {
 	s, err := findScheme(kind, name)
 	if err != nil || s.Params == nil {
@@ -19,8 +19,8 @@ func Choose(kind, name string) (Choice, error) {
 	return Choice{Name: name, Params: s.Params()}, nil
 }
 
-// findScheme returns a scheme of a plug point by name. The keys of a scenario
-// are the names of the plug points.
+// findScheme returns a scheme of a plug point by name. Kind is the name of the plug point,
+// which is also its key in scenarios.
 func findScheme(kind, name string) (Scheme, error) {
 	var names []string
 	for _, k := range Kinds() {
@@ -40,20 +40,20 @@ func findScheme(kind, name string) (Scheme, error) {
 // presetter is a parameter struct with named sets of values.
 type presetter interface{ ApplyPreset(name string) error }
 
-// stated is a parameter struct in which giving one key changes the default of
-// another. It is told of every key before values are read.
+// stated is a parameter struct in which setting one key changes the default of another.
+// Stated gets every key of the scenario before values are decoded.
 type stated interface{ Stated(key string) }
 
-// choiceForm is how a Choice is written: `{name: dt, alpha: 1/16}`. A struct that
-// holds one has keys of its own beside it: `{name: red, classes: [rdma], kmin: 100KB}`.
+// choiceForm decodes a Choice: `{name: dt, alpha: 1/16}`. A struct that embeds a Choice has
+// more keys in the same mapping: `{name: red, classes: [rdma], kmin: 100KB}`.
 type choiceForm struct {
 	*Choice
-	kind   string        // plug point; empty: that of the key
-	holder reflect.Value // not valid: there is none
-	beside []string      // its keys
+	kind      string        // plug point; empty: the key names it
+	outer     reflect.Value // struct that embeds the Choice; invalid if there is none
+	outerKeys []string      // keys of outer
 }
 
-// kindAt returns the plug point of a choice that is written at a path.
+// kindAt returns the plug point of a choice at a path.
 func (c choiceForm) kindAt(path string) string {
 	if c.kind != "" {
 		return c.kind
@@ -61,12 +61,12 @@ func (c choiceForm) kindAt(path string) string {
 	return kindAt(path)
 }
 
-// holding returns the form of a struct that holds a choice.
-func holding(holder any, c *Choice, beside []string) choiceForm {
-	return choiceForm{Choice: c, holder: reflect.ValueOf(holder).Elem(), beside: beside}
+// embedded returns the form of a struct that embeds a choice.
+func embedded(outer any, c *Choice, keys []string) choiceForm {
+	return choiceForm{Choice: c, outer: reflect.ValueOf(outer).Elem(), outerKeys: keys}
 }
 
-// Keys of choices that are not the scheme's.
+// Keys of structs that embed a Choice.
 var (
 	ecnKeys      = []string{"classes", "at", "by_class"}
 	topologyKeys = []string{"down", "overrides"}
@@ -74,13 +74,13 @@ var (
 	routingKeys  = []string{"reroute_after", "pinned", "overrides"}
 )
 
-// DecodeKeys implements yaml.Keyed. The name comes first wherever it stands, then
-// a preset, then the other keys.
+// DecodeKeys implements yaml.Keyed. It decodes the name first, then a preset, then the other
+// keys, in whatever order they were written.
 func (c choiceForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path string) error {
 	rest := entries
 	var err error
-	for _, name := range c.beside {
-		rest, err = yaml.Take(rest, name, func(e yaml.Entry) error { return d.Fields([]yaml.Entry{e}, path, c.holder, nil) })
+	for _, name := range c.outerKeys {
+		rest, err = yaml.Take(rest, name, func(e yaml.Entry) error { return d.Fields([]yaml.Entry{e}, path, c.outer, nil) })
 		if err != nil {
 			return err
 		}
@@ -88,21 +88,21 @@ func (c choiceForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path strin
 	if rest, err = c.decodeName(d, rest, path); err != nil {
 		return err
 	}
-	beside := append([]string{"name"}, c.beside...)
+	keys := append([]string{"name"}, c.outerKeys...)
 	if c.Name == "" {
-		at := yaml.Place{}
-		if d.Places != nil {
-			at = d.Places.Find(path)
+		at := yaml.Location{}
+		if d.Locations != nil {
+			at = d.Locations.Find(path)
 		} else if len(entries) > 0 { // in an override
 			at = entries[0].At
 		}
-		return d.Fail(at, path, "there is no name; allowed: %s", strings.Join(schemeNames(kindAt(path)), ", "))
+		return d.Fail(at, path, "name is missing (allowed: %s)", strings.Join(schemeNames(kindAt(path)), ", "))
 	}
 	if c.Params == nil {
 		if len(rest) > 0 {
 			key := rest[0].Key
-			return d.Fail(rest[0].At, path, "%s %s has no parameter %q%s; allowed: %s",
-				c.kindAt(path), c.Name, key, registry.DidYouMean(key, beside), strings.Join(beside, ", "))
+			return d.Fail(rest[0].At, path, "%s %s has no parameter %q%s (allowed: %s)",
+				c.kindAt(path), c.Name, key, registry.DidYouMean(key, keys), strings.Join(keys, ", "))
 		}
 		return nil
 	}
@@ -116,11 +116,10 @@ func (c choiceForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path strin
 			p.Stated(e.Key)
 		}
 	}
-	return d.Fields(rest, path, reflect.ValueOf(c.Params).Elem(), beside)
+	return d.Fields(rest, path, reflect.ValueOf(c.Params).Elem(), keys)
 }
 
-// Example implements yaml.Exemplary. Who writes the name of a scheme alone gets to
-// see where it belongs.
+// Example implements yaml.Exemplary. If word is the name of a scheme, the example uses it.
 func (c choiceForm) Example(path, word string) string {
 	kind := kindAt(path)
 	if _, err := findScheme(kind, word); err == nil {
@@ -140,7 +139,7 @@ func (c choiceForm) Example(path, word string) string {
 	return "{name: " + name + "}"
 }
 
-// decodeName reads the name, which decides what the parameters are.
+// decodeName decodes the name and sets Params to the defaults of that scheme.
 func (c choiceForm) decodeName(d *yaml.Decoder, entries []yaml.Entry, path string) ([]yaml.Entry, error) {
 	return yaml.Take(entries, "name", func(e yaml.Entry) error {
 		at := yaml.Join(path, "name")
@@ -152,9 +151,9 @@ func (c choiceForm) decodeName(d *yaml.Decoder, entries []yaml.Entry, path strin
 		if err != nil {
 			return d.Fail(e.Value.At, at, "%w", err)
 		}
-		if c.Params != nil && d.Places != nil {
+		if c.Params != nil && d.Locations != nil {
 			for _, key := range yaml.KeyNames(reflect.TypeOf(c.Params).Elem()) {
-				d.Places.Forget(yaml.Join(path, key)) // what was written for another scheme
+				d.Locations.Forget(yaml.Join(path, key)) // keys of the previous scheme
 			}
 		}
 		c.Params = nil
@@ -181,8 +180,8 @@ func decodePreset(d *yaml.Decoder, entries []yaml.Entry, path string, p presette
 
 // Part implements yaml.Keyed.
 func (c choiceForm) Part(key string) (reflect.Value, bool) {
-	if c.holder.IsValid() {
-		if v, ok := yaml.Field(c.holder, key); ok {
+	if c.outer.IsValid() {
+		if v, ok := yaml.Field(c.outer, key); ok {
 			return v, true
 		}
 	}
@@ -196,8 +195,8 @@ func (c *Choice) part(key string) (reflect.Value, bool) {
 	return yaml.Field(reflect.ValueOf(c.Params).Elem(), key)
 }
 
-// kindAt returns the plug point of a key: its name, that of an item of a list, or, where
-// classes have schemes of their own, that of the key which lists them.
+// kindAt returns the plug point of a path: its last key. For a list item it is the key of the
+// list in the singular; for a scheme of one class, the key above by_class.
 func kindAt(path string) string {
 	if i := strings.LastIndex(path, ".by_class."); i >= 0 {
 		path = path[:i]
@@ -209,13 +208,13 @@ func kindAt(path string) string {
 	return kind
 }
 
-// Wrong ties an error of a scheme's constructor to its key below path: to that of a
-// parameter when the message begins with one, as it does by custom.
+// Wrong returns an error of a scheme's constructor as an error about path. If the message
+// starts with the name of a parameter, as is the convention, the error is about that key.
 func (c *Choice) Wrong(path string, err error) error {
 	word, _, _ := strings.Cut(err.Error(), " ")
 	key := word
 	if i := strings.IndexAny(word, ".["); i >= 0 {
-		key = word[:i] // of a parameter with parts: links[3].rate
+		key = word[:i] // links[3].rate: links
 	}
 	if _, ok := c.part(key); ok {
 		path = yaml.Join(path, word)
@@ -223,7 +222,7 @@ func (c *Choice) Wrong(path string, err error) error {
 	return yaml.At(path, err)
 }
 
-// Detach gives a choice parameters of its own.
+// Detach replaces Params by a copy.
 func (c *Choice) Detach() {
 	if c.Params == nil {
 		return

@@ -9,15 +9,15 @@ import (
 	"github.com/xoff-net/xoff/internal/yaml"
 )
 
-// Completions returns how the path of a setting can go on, for shells: up to the next
-// dot, or to the sign before the value, each with what it means after a tab. Paths are
-// those of this scenario: parameters of its schemes, workloads by number and by name.
+// Completions returns shell completions of the path of a setting, up to the next dot or to the
+// equals sign. A tab separates each completion from its description. The paths are specific
+// to this scenario: parameters of its schemes, workloads by index and by name.
 func (c *Config) Completions(text string) []string {
 	w := &pathWalker{}
 	w.walk(reflect.ValueOf(c).Elem(), "", 0)
 	var list []string
 	for _, k := range w.keys {
-		// What is further below shows up when the text has come so far.
+		// Complete one level at a time.
 		rest, ok := strings.CutPrefix(k.path, text)
 		if !ok || rest == "" || strings.Contains(strings.TrimSuffix(rest, "."), ".") {
 			continue
@@ -27,16 +27,16 @@ func (c *Config) Completions(text string) []string {
 	return list
 }
 
-// pathWalker collects the paths of a scenario: a key that has others below it ends with
-// a dot, one that takes a value with an equals sign.
+// pathWalker collects the paths of a scenario. A key with keys below it ends with a dot, a key
+// that takes a value with an equals sign.
 type pathWalker struct{ keys []pathKey }
 
 type pathKey struct{ path, doc string }
 
-// maxNesting is more than scenarios have.
+// maxNesting bounds the recursion; scenarios are less deep.
 const maxNesting = 8
 
-// walk adds what is below a value.
+// walk adds the paths below a value.
 func (w *pathWalker) walk(v reflect.Value, path string, depth int) {
 	if depth > maxNesting {
 		return
@@ -81,7 +81,7 @@ func (w *pathWalker) walk(v reflect.Value, path string, depth int) {
 	}
 }
 
-// fields adds the keys of a struct, or some of them.
+// fields adds the keys of a struct; if only is not nil, just those keys.
 func (w *pathWalker) fields(v reflect.Value, path string, depth int, only []string) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -113,11 +113,11 @@ func (w *pathWalker) params(params any, path string, depth int) {
 	}
 }
 
-// hasKeys reports whether paths lead into values of a type.
+// hasKeys reports whether values of a type have keys below them.
 func hasKeys(t reflect.Type) bool {
 	switch t {
 	case reflect.TypeFor[Override](), reflect.TypeFor[Variant]():
-		return false // what they can hold depends on what they change
+		return false // their keys depend on the value that they change
 	}
 	switch t.Kind() {
 	case reflect.Struct:
@@ -130,7 +130,7 @@ func hasKeys(t reflect.Type) bool {
 	return false
 }
 
-// inner adds a key with others below it. A list is also set as a whole.
+// inner adds a key and the keys below it. A list can also be set as a whole.
 func (w *pathWalker) inner(v reflect.Value, path, doc string, depth int) {
 	if v.Kind() == reflect.Slice {
 		w.leaf(path, doc)

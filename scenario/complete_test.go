@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// leaves follows completions to the paths that take a value.
+// leaves returns all paths that take a value, by following completions.
 func leaves(t *testing.T, c *Config, text string, seen map[string]bool) []string {
 	var list []string
 	for _, s := range c.Completions(text) {
 		path, _, ok := strings.Cut(s, "\t")
 		if !ok || seen[path] || !strings.HasPrefix(path, text) || path == text {
-			t.Fatalf("%q is completed to %q", text, s)
+			t.Fatalf("invalid completion of %q: %q", text, s)
 		}
 		seen[path] = true
 		if leaf, ok := strings.CutSuffix(path, "="); ok {
@@ -27,12 +27,11 @@ func leaves(t *testing.T, c *Config, text string, seen map[string]bool) []string
 	return list
 }
 
-// Every path that completion leads to is one that can be set, in every example; and
-// it leads to the keys that the documents show.
+// TestCompletions checks for every example that each completed path can be set.
 func TestCompletions(t *testing.T) {
 	files, err := filepath.Glob("../examples/*.yaml")
 	if err != nil || len(files) < 10 {
-		t.Fatalf("examples are %v, %v", files, err)
+		t.Fatalf("found examples %v, error %v", files, err)
 	}
 	checked := make(map[string]bool)
 	for _, file := range files {
@@ -46,7 +45,7 @@ func TestCompletions(t *testing.T) {
 		}
 		all := leaves(t, c, "", make(map[string]bool))
 		if len(all) < 90 {
-			t.Errorf("%s: completion leads to %d paths only", file, len(all))
+			t.Errorf("%s: completion finds only %d paths (expected at least 90)", file, len(all))
 		}
 		for _, path := range all {
 			if checked[path] {
@@ -59,7 +58,7 @@ func TestCompletions(t *testing.T) {
 			}
 			for _, wrong := range []string{"unknown key", "there is no item", "has no keys", "is not a key", "is not a setting", "unknown item"} {
 				if strings.Contains(err.Error(), wrong) {
-					t.Errorf("%s is completed, but cannot be set: %v", path, err)
+					t.Errorf("%s: completed path cannot be set: %v", path, err)
 				}
 			}
 		}
@@ -93,6 +92,6 @@ func TestCompletionsLiteral(t *testing.T) {
 		}
 	}
 	if i := slices.IndexFunc(c.Completions("run.stop."), func(s string) bool { return strings.HasPrefix(s, "run.stop.when=\tone of measured_flows_done,") }); i < 0 {
-		t.Error("the words of run.stop.when are not shown")
+		t.Error("the completion of run.stop.when does not list its values")
 	}
 }

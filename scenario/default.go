@@ -13,8 +13,8 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Default returns a scenario with every default filled in: a small leaf-spine
-// fabric under PFC and DCQCN, without a workload.
+// Default returns a scenario with all defaults: a small leaf-spine fabric with PFC and DCQCN,
+// and no workload.
 func Default() *Config {
 	grouping := metrics.DefaultGrouping()
 	return &Config{

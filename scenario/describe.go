@@ -12,21 +12,21 @@ import (
 	"github.com/xoff-net/xoff/internal/yaml"
 )
 
-// Key describes a key of a scenario: what may stand there and what it means. All
-// of it comes from the struct that the key is decoded into.
+// Key documents a key of a scenario. It is derived from the struct field into which the key
+// is decoded.
 type Key struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
-	Default string   `json:"default,omitempty"` // as one writes it
-	Follows string   `json:"follows,omitempty"` // or in words, where other keys decide it
-	Allowed []string `json:"allowed,omitempty"` // words; none: not only certain ones
+	Default string   `json:"default,omitempty"` // in YAML
+	Follows string   `json:"follows,omitempty"` // default in words, if it depends on other keys
+	Allowed []string `json:"allowed,omitempty"` // permitted values; empty: any
 	Doc     string   `json:"doc,omitempty"`
-	Keys    []Key    `json:"keys,omitempty"` // below it
-	Kind    string   `json:"kind,omitempty"` // plug point whose schemes can be named here
+	Keys    []Key    `json:"keys,omitempty"` // keys below it
+	Kind    string   `json:"kind,omitempty"` // plug point whose schemes can be selected here
 }
 
-// Describe returns every key of a scenario. Parameters of schemes are with their
-// schemes, see Kinds.
+// Describe returns all keys of a scenario, except the parameters of schemes; see
+// Scheme.Describe.
 func Describe() []Key { return describe(reflect.ValueOf(Default()).Elem()) }
 
 // Describe returns the parameters of a scheme.
@@ -45,7 +45,7 @@ func (s *Scheme) Describe() []Key {
 	return keys
 }
 
-// describe reads the keys of a struct that holds the defaults.
+// describe returns the keys of a struct; v holds the defaults.
 func describe(v reflect.Value) []Key {
 	var keys []Key
 	t := v.Type()
@@ -73,7 +73,7 @@ func describe(v reflect.Value) []Key {
 		case f.Type == reflect.TypeFor[map[string]Variant]():
 			k.Type = "names with keys of hosts"
 		case isStruct(f.Type):
-			if holdsChoice(f.Type) {
+			if embedsChoice(f.Type) {
 				k.Kind, k.Type = k.Name, "scheme"
 			}
 			k.Keys = describe(v.Field(i))
@@ -88,22 +88,22 @@ func describe(v reflect.Value) []Key {
 	return keys
 }
 
-// takesName says in words what is written where a time can be something else, too.
+// takesName is the type of a time with another notation, by the tag `takes`.
 var takesName = map[string]string{yaml.Length: "time or length", yaml.Forever: "time or forever"}
 
-// isKey reports whether a field is written under its own key.
+// isKey reports whether a field has a key of its own.
 func isKey(f reflect.StructField) bool {
 	tag := f.Tag.Get("yaml")
 	return f.IsExported() && !f.Anonymous && tag != "" && tag != "-"
 }
 
-// holdsChoice reports whether a struct is a scheme with keys beside it.
-func holdsChoice(t reflect.Type) bool {
+// embedsChoice reports whether a struct embeds a Choice.
+func embedsChoice(t reflect.Type) bool {
 	f, ok := t.FieldByName("Choice")
 	return ok && f.Anonymous
 }
 
-// withoutDefaults is for items of lists, which have none.
+// withoutDefaults removes the defaults: items of lists have none.
 func withoutDefaults(keys []Key) []Key {
 	for i := range keys {
 		keys[i].Default = ""
@@ -113,16 +113,16 @@ func withoutDefaults(keys []Key) []Key {
 }
 
 func choiceKey(c Choice) Key {
-	return Key{Name: "name", Type: "word", Default: c.Name, Doc: "the scheme; its parameters stand beside it"}
+	return Key{Name: "name", Type: "word", Default: c.Name, Doc: "name of the scheme; its parameters are further keys of the same mapping"}
 }
 
-// isStruct reports whether a type is written as a mapping of its fields.
+// isStruct reports whether a type is decoded from a mapping of its fields.
 func isStruct(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) &&
 		t != reflect.TypeFor[ClassChoice]()
 }
 
-// defaultText prints a default as one writes it; nothing for what has none.
+// defaultText returns a default in YAML, or "" if there is none.
 func defaultText(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map, reflect.String:
@@ -131,7 +131,7 @@ func defaultText(v reflect.Value) string {
 		}
 	}
 	if v.IsZero() && v.Type() == reflect.TypeFor[units.Ratio]() {
-		return "" // none
+		return "" // no default
 	}
 	plain, err := plainOf(v)
 	if err != nil {
@@ -144,7 +144,7 @@ func defaultText(v reflect.Value) string {
 	return strings.TrimSpace(string(text))
 }
 
-// typeName says in words what is written.
+// typeName returns a type in words.
 func typeName(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[units.Time]():

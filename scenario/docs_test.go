@@ -31,7 +31,7 @@ func undocumented(path string, keys []Key) []string {
 	return list
 }
 
-// Every key has a doc tag, which is what users get to read.
+// TestDocsOfKeys checks that every key has a doc tag of limited length.
 func TestDocsOfKeys(t *testing.T) {
 	for _, at := range undocumented("", Describe()) {
 		t.Errorf("%s: doc tag is missing or longer than %d characters", at, longest)
@@ -39,7 +39,7 @@ func TestDocsOfKeys(t *testing.T) {
 	for _, k := range Kinds() {
 		for _, s := range k.Schemes {
 			if strings.HasPrefix(s.Name, "test-") {
-				continue // of another test
+				continue // registered by another test
 			}
 			if s.Doc == "" {
 				t.Errorf("%s %s has no doc", k.Name, s.Name)
@@ -60,6 +60,7 @@ var reference = []struct {
 	guide string   // link to a page about it, relative to docs/reference
 }{
 	{"topology", "topology", []string{"topology"}, "[Topologies](../topologies.md)"},
+	{"nodes", "nodes", nil, "[Training fabrics](../training.md)"},
 	{"classes", "classes", nil, "[Scenario files](../scenario.md#traffic-classes)"},
 	{"switch", "switch", nil, "[Scenario files](../scenario.md#overrides)"},
 	{"policy", "", []string{"policy"}, ""},
@@ -229,6 +230,9 @@ func writeScheme(out *strings.Builder, level string, s *Scheme) {
 	if s.Promises != 0 {
 		fmt.Fprintf(out, " Promises: %s.", s.Promises)
 	}
+	for _, n := range s.Needs {
+		fmt.Fprintf(out, " Needs `%s: %s`, which is the default with it.", n.Key, n.Value)
+	}
 	out.WriteString("\n")
 	if s.Params != nil {
 		writeTable(out, s.Describe())
@@ -238,7 +242,7 @@ func writeScheme(out *strings.Builder, level string, s *Scheme) {
 }
 
 // writeShown writes the table of a scheme's gauges or events.
-func writeShown(out *strings.Builder, what string, list []registry.Shown) {
+func writeShown(out *strings.Builder, what string, list []registry.Export) {
 	if len(list) == 0 {
 		return
 	}
@@ -284,8 +288,8 @@ func describeType(k *Key) string {
 	return k.Type
 }
 
-// TestDocsGuide keeps docs/scenario.md short, and its first YAML block a scenario that is
-// complete.
+// TestDocsGuide checks that docs/scenario.md is short and that its first YAML block is a
+// complete scenario.
 func TestDocsGuide(t *testing.T) {
 	data, err := os.ReadFile("../docs/scenario.md")
 	if err != nil {

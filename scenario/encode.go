@@ -16,8 +16,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/sched"
 )
 
-// Marshal writes the scenario as YAML with every default filled in. Parse reads
-// it back to the same run.
+// Marshal returns the scenario as YAML with all defaults filled in. Parsing it gives the same
+// run.
 func (c *Config) Marshal() ([]byte, error) { return c.marshal(encoder{}) }
 
 func (c *Config) marshal(e encoder) ([]byte, error) {
@@ -32,19 +32,18 @@ func (c *Config) marshal(e encoder) ([]byte, error) {
 	return goccy.MarshalWithOptions(v, goccy.Indent(2), goccy.IndentSequence(true))
 }
 
-// encoder turns values into what the YAML library writes as one reads it.
+// encoder converts values to the types that the YAML library encodes.
 type encoder struct {
-	// canonical writes the text that hashes of scenarios are made of. It outlives
-	// changes of the format: forms are the oldest there were, and keys that came later
-	// (tag since) are left out at their default.
+	// canonical selects the text that is hashed. It must not change between versions: it uses
+	// the oldest notation of every value and omits newer keys (tag `since`) at their default.
 	canonical bool
 }
 
-// plainOf is for single values.
+// plainOf encodes a single value.
 func plainOf(v reflect.Value) (any, error) { return encoder{}.of("", v, reflect.Value{}) }
 
-// of encodes the value of a key; usual is its default, not valid where there is none.
-func (e encoder) of(key string, v, usual reflect.Value) (any, error) {
+// of encodes the value of a key. Def is its default; it is invalid if there is none.
+func (e encoder) of(key string, v, def reflect.Value) (any, error) {
 	switch t := v.Interface().(type) {
 	case Choice:
 		return e.choice(&t, key, nil)
@@ -53,11 +52,11 @@ func (e encoder) of(key string, v, usual reflect.Value) (any, error) {
 	case Scheduler:
 		return e.scheduler(&t)
 	case Routing:
-		beside, err := e.fields(v, usual)
+		extra, err := e.fields(v, def)
 		if err != nil {
 			return nil, err
 		}
-		return e.choice(&t.Choice, "routing", beside)
+		return e.choice(&t.Choice, "routing", extra)
 	case Topology:
 		return e.topology(&t, v)
 	case Workload:
@@ -83,7 +82,7 @@ func (e encoder) of(key string, v, usual reflect.Value) (any, error) {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		return e.fields(v, usual)
+		return e.fields(v, def)
 	case reflect.Slice:
 		items := make([]any, v.Len())
 		for i := range items {
@@ -99,12 +98,11 @@ func (e encoder) of(key string, v, usual reflect.Value) (any, error) {
 	return v.Interface(), nil
 }
 
-// list makes an empty list of a missing one.
+// list returns a copy of words that is never nil.
 func list(words []string) []string { return append([]string{}, words...) }
 
-// fields writes the fields of a struct. Those marked omitempty have no meaning
-// when they are zero.
-func (e encoder) fields(v, usual reflect.Value) (goccy.MapSlice, error) {
+// fields encodes the fields of a struct, except zero fields with omitempty.
+func (e encoder) fields(v, def reflect.Value) (goccy.MapSlice, error) {
 	out := goccy.MapSlice{}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -112,8 +110,8 @@ func (e encoder) fields(v, usual reflect.Value) (goccy.MapSlice, error) {
 			continue
 		}
 		below := reflect.Zero(f.Type)
-		if usual.IsValid() {
-			below = usual.Field(i)
+		if def.IsValid() {
+			below = def.Field(i)
 		}
 		if e.canonical && f.Tag.Get("since") != "" && reflect.DeepEqual(v.Field(i).Interface(), below.Interface()) {
 			continue
@@ -127,7 +125,7 @@ func (e encoder) fields(v, usual reflect.Value) (goccy.MapSlice, error) {
 	return out, nil
 }
 
-// mapping writes a map in the order of its keys.
+// mapping encodes a map, sorted by key.
 func (e encoder) mapping(v reflect.Value) (goccy.MapSlice, error) {
 	keys := v.MapKeys()
 	sort.Slice(keys, func(i, j int) bool { return fmt.Sprint(keys[i]) < fmt.Sprint(keys[j]) })
@@ -142,35 +140,34 @@ func (e encoder) mapping(v reflect.Value) (goccy.MapSlice, error) {
 	return out, nil
 }
 
-// params writes the parameters of a scheme; usual are its defaults, nil when nobody
-// knows them.
-func (e encoder) params(params, usual any) (goccy.MapSlice, error) {
+// params encodes the parameters of a scheme. Def holds their defaults; nil if unknown.
+func (e encoder) params(params, def any) (goccy.MapSlice, error) {
 	if params == nil {
 		return nil, nil
 	}
 	below := reflect.Value{}
-	if usual != nil && reflect.TypeOf(usual) == reflect.TypeOf(params) {
-		below = reflect.ValueOf(usual).Elem()
+	if def != nil && reflect.TypeOf(def) == reflect.TypeOf(params) {
+		below = reflect.ValueOf(def).Elem()
 	}
 	return e.fields(reflect.ValueOf(params).Elem(), below)
 }
 
-// choice writes the name, what stands beside it, and the parameters.
-func (e encoder) choice(c *Choice, kind string, beside goccy.MapSlice) (goccy.MapSlice, error) {
-	var usual any
+// choice encodes the name, further keys of the mapping, and the parameters.
+func (e encoder) choice(c *Choice, kind string, extra goccy.MapSlice) (goccy.MapSlice, error) {
+	var def any
 	if s, err := findScheme(kind, c.Name); err == nil && s.Params != nil {
-		usual = s.Params()
+		def = s.Params()
 	}
-	params, err := e.params(c.Params, usual)
+	params, err := e.params(c.Params, def)
 	if err != nil {
 		return nil, err
 	}
-	return append(append(goccy.MapSlice{{Key: "name", Value: c.Name}}, beside...), params...), nil
+	return append(append(goccy.MapSlice{{Key: "name", Value: c.Name}}, extra...), params...), nil
 }
 
-// ecn writes the marker, what it marks, and the markers of single groups if there are any.
+// ecn encodes the marker, the marked groups, and the markers of single groups.
 func (e encoder) ecn(t *ECN) (any, error) {
-	beside := goccy.MapSlice{{Key: "classes", Value: list(t.Classes)}, {Key: "at", Value: t.At}}
+	extra := goccy.MapSlice{{Key: "classes", Value: list(t.Classes)}, {Key: "at", Value: t.At}}
 	if len(t.ByClass) > 0 {
 		own := goccy.MapSlice{}
 		for _, g := range slices.Sorted(maps.Keys(t.ByClass)) {
@@ -181,24 +178,24 @@ func (e encoder) ecn(t *ECN) (any, error) {
 			}
 			own = append(own, goccy.MapItem{Key: g, Value: item})
 		}
-		beside = append(beside, goccy.MapItem{Key: "by_class", Value: own})
+		extra = append(extra, goccy.MapItem{Key: "by_class", Value: own})
 	}
-	return e.choice(&t.Choice, "ecn", beside)
+	return e.choice(&t.Choice, "ecn", extra)
 }
 
-// topology writes the generator and its parameters, then the exceptions.
+// topology encodes the generator and its parameters, then the overrides.
 func (e encoder) topology(t *Topology, v reflect.Value) (any, error) {
 	out, err := e.choice(&t.Choice, "topology", nil)
 	if err != nil {
 		return nil, err
 	}
-	beside, err := e.fields(v, reflect.Value{})
-	return append(out, beside...), err
+	extra, err := e.fields(v, reflect.Value{})
+	return append(out, extra...), err
 }
 
-// scheduler writes the name, the groups and the parameters; canonically as scenarios
-// had it before schedulers were chosen by name: lists of groups under their names. So
-// does the resolved form where the other one cannot say all of it.
+// scheduler encodes the name, the groups and the parameters. The canonical form uses the older
+// notation: lists of groups under the name of the scheduler. The resolved form does so only
+// for an idle quantum, which the newer notation cannot express.
 func (e encoder) scheduler(s *Scheduler) (any, error) {
 	params, err := e.params(s.Params, nil)
 	if err != nil {
@@ -215,7 +212,7 @@ func (e encoder) scheduler(s *Scheduler) (any, error) {
 		out = append(goccy.MapSlice{name}, out...)
 	case s.Name == "dwrr" || idle == 0 && e.canonical:
 		groups.Key = s.Name
-	default: // a quantum stood beside rr, too
+	default: // rr with a quantum
 		groups.Key = s.Name
 		params = goccy.MapSlice{{Key: "quantum", Value: idle.String()}}
 	}
@@ -225,14 +222,14 @@ func (e encoder) scheduler(s *Scheduler) (any, error) {
 	return append(out, params...), nil
 }
 
-// workload writes the name, the generator and its parameters, then the shared keys.
+// workload encodes the name, the generator and its parameters, then the shared keys.
 func (e encoder) workload(w *Workload) (any, error) {
 	out := goccy.MapSlice{{Key: "name", Value: w.Name}, {Key: "generator", Value: w.Generator}}
-	var usual any
+	var def any
 	if s, err := findScheme("generator", w.Generator); err == nil && s.Params != nil {
-		usual = s.Params()
+		def = s.Params()
 	}
-	params, err := e.params(w.Params, usual)
+	params, err := e.params(w.Params, def)
 	if err != nil {
 		return nil, err
 	}
@@ -252,8 +249,8 @@ func (e encoder) workload(w *Workload) (any, error) {
 	return out, nil
 }
 
-// fault writes forever where settle put the end of all time. Canonically that is a
-// time as any other: the word came later.
+// fault writes forever for durations that settle extended to the end of time. The canonical
+// form writes the duration: forever is a newer notation.
 func (e encoder) fault(f *Fault, v reflect.Value) (any, error) {
 	out, err := e.fields(v, reflect.Value{})
 	for i := range out {
@@ -265,9 +262,9 @@ func (e encoder) fault(f *Fault, v reflect.Value) (any, error) {
 }
 
 func (e encoder) probe(p *Probe) (any, error) {
-	beside := goccy.MapSlice{{Key: "as", Value: p.As}, {Key: "where", Value: p.Where}, {Key: "from", Value: p.From.String()}}
+	extra := goccy.MapSlice{{Key: "as", Value: p.As}, {Key: "where", Value: p.Where}, {Key: "from", Value: p.From.String()}}
 	if p.To != 0 {
-		beside = append(beside, goccy.MapItem{Key: "to", Value: p.To.String()})
+		extra = append(extra, goccy.MapItem{Key: "to", Value: p.To.String()})
 	}
-	return e.choice(&p.Choice, "probe", beside)
+	return e.choice(&p.Choice, "probe", extra)
 }

@@ -8,21 +8,20 @@ import (
 	"github.com/xoff-net/xoff/internal/yaml"
 )
 
-// Expectation is what a run must show, which makes a scenario a test of a network. It
-// changes no result.
+// Expectation is a condition on the metrics of a run. It does not change results.
 type Expectation struct {
-	That  string `yaml:"that" doc:"a metric, a comparison and a value: slowdown.p99 < 5"`
-	Abort bool   `yaml:"abort,omitempty" doc:"end the run when this fails; needs an upper bound on pauses, drops, retransmissions, frames or a buffer peak"`
+	That  string `yaml:"that" doc:"condition: a metric, a comparison and a value, such as slowdown.p99 < 5"`
+	Abort bool   `yaml:"abort,omitempty" doc:"end the run when the condition fails; only upper bounds on pauses, drops, retransmissions, frames, buffer peaks"`
 }
 
-// expectForm is how an Expectation is written: `drops.lossless == 0` or
+// expectForm decodes an Expectation: `drops.lossless == 0` or
 // `{that: drops.lossless == 0, abort: true}`.
 type expectForm struct{ *Expectation }
 
 // Decode implements yaml.Form.
 func (e expectForm) Decode(d *yaml.Decoder, n *yaml.Node, path string) error {
 	*e.Expectation = Expectation{}
-	if n.Shape == yaml.Word && n.Text != "" {
+	if n.Shape == yaml.Scalar && n.Text != "" {
 		e.That = n.Text
 		return nil
 	}
@@ -42,14 +41,14 @@ func (e expectForm) Decode(d *yaml.Decoder, n *yaml.Node, path string) error {
 		case "abort":
 			err = d.Value(x.Value, at, reflect.ValueOf(&e.Abort).Elem())
 		default:
-			err = d.Fail(x.At, at, "unknown key %q; allowed: that, abort", x.Key)
+			err = d.Fail(x.At, at, "unknown key %q (allowed: that, abort)", x.Key)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if e.That == "" {
-		return d.Fail(n.At, path, "nothing is expected; allowed: that, with a condition such as slowdown.p99 < 5")
+		return d.Fail(n.At, path, "that is missing (expected a condition such as slowdown.p99 < 5)")
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// What docs/scenario.md says of defaults that follow from other keys.
+// TestFollows checks defaults that depend on other keys.
 func TestFollows(t *testing.T) {
 	c, err := Parse("a.yaml", []byte(`
 classes: {zeta: {ids: [7], kind: control}, acks: {ids: [6], kind: control}, rdma: {ids: [3, 4], kind: lossless}, tcp: {ids: [2], kind: lossy}}
@@ -55,16 +55,17 @@ func keyAt(t *testing.T, path ...string) Key {
 	return found
 }
 
-// Defaults are stated as they are: classes as a whole, in words what follows.
+// TestStatedDefaults checks documented defaults: values, and words for those that depend on
+// other keys.
 func TestStatedDefaults(t *testing.T) {
 	const classes = "{control: {ids: [0], kind: control}, rdma: {ids: [1, 2, 3, 4, 5, 6, 7], kind: lossless}}"
 	if k := keyAt(t, "classes"); k.Default != classes {
-		t.Errorf("classes are %s by default, want %s", k.Default, classes)
+		t.Errorf("default of classes is %s, want %s", k.Default, classes)
 	}
 	for path, want := range map[string]string{
 		"switch.scheduler.strict": "the groups of kind control", "hosts.ack.class": "the first group of kind control, by name",
-		"switch.buffer.reserve_for": "chip if switch.ports is given, else cabled", "run.measure.to": "run.arrivals",
-		"workload.class": "the lowest id that is not of kind control", "switch.mtu": "the largest that hosts send",
+		"switch.buffer.reserve_for": "chip if switch.ports is set, else cabled", "run.measure.to": "run.arrivals",
+		"workload.class": "the lowest id that is not of kind control", "switch.mtu": "largest frame that hosts send",
 	} {
 		if k := keyAt(t, strings.Split(path, ".")...); k.Follows != want {
 			t.Errorf("%s follows %q, want %q", path, k.Follows, want)
@@ -72,7 +73,8 @@ func TestStatedDefaults(t *testing.T) {
 	}
 }
 
-// The line of schemes names what overrides and used transports have instead.
+// TestSchemes checks that the summary includes the schemes of overrides and of used
+// transports.
 func TestSchemes(t *testing.T) {
 	for text, want := range map[string]string{
 		"name: a": "flow control pfc, buffer policy dt, congestion control dcqcn, ECN red",
@@ -87,8 +89,8 @@ hosts:
   overrides: [{match: host1, cc: {name: none}}]
 routing: {name: spray}
 workload: [{name: a, generator: poisson, sizes: 1KB, transport: tcp}]
-`: "flow control pfc (dsh at leaf*), buffer policy dt ({alpha: 1/4} at leaf*), congestion control dcqcn (none at host1, cubic by transport tcp), " +
-			"ECN red (none at leaf0.port1), routing spray, reliability go-back-n (sack by transport tcp)",
+`: "flow control pfc (dsh at leaf*), buffer policy dt ({alpha: 1/4} at leaf*), congestion control dcqcn (none at host1, cubic for transport tcp), " +
+			"ECN red (none at leaf0.port1), routing spray, reliability go-back-n (sack for transport tcp)",
 	} {
 		c, err := Parse("a.yaml", []byte(text))
 		if err != nil {

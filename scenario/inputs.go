@@ -12,23 +12,22 @@ import (
 
 // Input is a file that a scenario reads.
 type Input struct {
-	Name string // beside the resolved scenario
-	Path string // where it is
+	Name string // file name next to the resolved scenario
+	Path string // path of the original file
 }
 
-// inputPrefix begins the names of files that stand beside a resolved scenario.
+// inputPrefix is the prefix of the names of input files next to a resolved scenario.
 const inputPrefix = "input-"
 
-// Standalone writes the scenario as Marshal does, but for the files that it reads:
-// they are to stand beside it under the names of the list. What it says then holds
-// on any machine, and does not change when such a file does.
+// Standalone is Marshal with input files renamed, so that the scenario can move to another
+// machine. The caller copies the returned files next to the scenario.
 func (c *Config) Standalone() ([]byte, []Input, error) { return c.standalone(encoder{}) }
 
-// Canonical is Standalone in a form that later versions write as well: scenarios that
-// mean the same have the same, whatever keys there are by then.
+// Canonical is Standalone in a form that does not change between versions. Equivalent
+// scenarios have the same canonical form, so hashes are computed from it.
 func (c *Config) Canonical() ([]byte, error) {
 	own := *c
-	own.Expect = nil // changes no result
+	own.Expect = nil // does not change results
 	text, _, err := own.standalone(encoder{canonical: true})
 	return text, err
 }
@@ -53,11 +52,11 @@ func (c *Config) standalone(e encoder) ([]byte, []Input, error) {
 	return text, inputs, err
 }
 
-// addInput returns the name of a file in a list, and adds it if it is new.
+// addInput returns the name of a file in the list, and adds the file if it is new.
 func addInput(list *[]Input, path string) string {
 	base := inputPrefix + strings.TrimPrefix(filepath.Base(path), inputPrefix)
 	if !strings.Contains(base, ".") {
-		base += ".txt" // sizes without a dot would be those of a table
+		base += ".txt" // sizes: without a dot it would name a built-in table
 	}
 	name := base
 	for n := 2; ; n++ {
@@ -77,9 +76,12 @@ func addInput(list *[]Input, path string) string {
 	}
 }
 
-// Traceable checks that a trace can hold the flows: it has no place for routes.
+// Traceable checks that the flows can be written as a trace, which has no routes.
 func (c *Config) Traceable() error {
 	for i := range c.Workload {
+		if _, ok := c.Workload[i].Params.(workload.Placer); ok {
+			return yaml.Atf("output.flow_trace", "workload %s is a job, which a trace cannot contain; fix: set flow_trace: false", c.Workload[i].Name)
+		}
 		list, ok := c.Workload[i].Params.(*workload.List)
 		if !ok {
 			continue
@@ -87,7 +89,7 @@ func (c *Config) Traceable() error {
 		for k := range list.Flows {
 			if f := &list.Flows[k]; len(f.Via)+len(f.Back) > 0 {
 				return yaml.Atf("output.flow_trace",
-					"flow %d of workload %s has routes of its own, which a trace cannot hold; allowed: no trace, or flows without via and back", k, c.Workload[i].Name)
+					"flow %d of workload %s has a route, which a trace cannot contain; fix: set flow_trace: false, or remove via and back", k, c.Workload[i].Name)
 			}
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// JSONSchema is a JSON schema (draft 2020-12), with the keywords that scenarios need. It
-// is meant for encoding/json.
+// JSONSchema is a JSON schema (draft 2020-12) with the keywords that scenarios need. Encode it
+// with encoding/json.
 type JSONSchema struct {
 	Version              string        `json:"$schema,omitempty"`
 	AnyOf                []*JSONSchema `json:"anyOf,omitempty"`
@@ -32,7 +32,7 @@ type property struct {
 	schema *JSONSchema
 }
 
-// properties are keys in the order of the structs that have them.
+// properties is an ordered list of keys with their schemas.
 type properties []property
 
 // index returns the position of a key, or -1.

@@ -8,15 +8,15 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Patch is a part of a scenario as it was written. What it means depends on what it
-// changes: `policy: {alpha: 1/4}` is read on top of the policy that is there.
+// Patch is a part of a scenario that is not decoded yet, because its meaning depends on the
+// value that it changes: `policy: {alpha: 1/4}` changes a parameter of the present policy.
 type Patch = yaml.Patch
 
-// NewPatch makes a patch of keys, each followed by its value: a Patch, a number, or
-// what fmt prints as a word.
+// NewPatch returns a patch from alternating keys and values. A value is a Patch, a number, a
+// boolean, or anything that fmt prints as a word.
 func NewPatch(keysAndValues ...any) Patch { return yaml.NewPatch(keysAndValues...) }
 
-// addAll puts keys into a patch.
+// addAll adds keys to a patch.
 func addAll(d *yaml.Decoder, p *Patch, entries []yaml.Entry, path string) error {
 	for _, e := range entries {
 		if err := p.Add(d, e, path); err != nil {
@@ -28,18 +28,17 @@ func addAll(d *yaml.Decoder, p *Patch, entries []yaml.Entry, path string) error 
 
 // Override changes keys of the switches, ports or hosts that its pattern matches.
 type Override struct {
-	Match string // a glob, as path.Match reads it
+	Match string // glob, see topo.Match
 	Keys  Patch
 }
 
-// OnPort reports whether the pattern is one of ports: SWITCH.portN or
-// SWITCH.to-NODE.
+// OnPort reports whether the pattern matches ports: SWITCH.portN or SWITCH.to-NODE.
 func (o *Override) OnPort() bool { return topo.OfPorts(o.Match) }
 
 // Matches reports whether the pattern matches a name.
 func (o *Override) Matches(name string) bool { return topo.Match(o.Match, name) }
 
-// overrideForm is how an Override is written: `{match: "leaf*", buffer: {size: 32MiB}}`.
+// overrideForm decodes an Override: `{match: "leaf*", buffer: {size: 32MiB}}`.
 type overrideForm struct{ *Override }
 
 // DecodeKeys implements yaml.Keyed.
@@ -55,7 +54,7 @@ func (o overrideForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path str
 	return addAll(d, &o.Keys, rest, path)
 }
 
-// Part implements yaml.Keyed: what an override changes is not known here.
+// Part implements yaml.Keyed. It finds nothing: an override is not decoded yet.
 func (overrideForm) Part(string) (reflect.Value, bool) { return reflect.Value{}, false }
 
 // Example implements yaml.Exemplary.
@@ -69,10 +68,10 @@ func (overrideForm) Example(path, _ string) string {
 	return `{match: "leaf*", buffer: {size: 32MiB}}`
 }
 
-// Variant is a transport: what is different from the hosts' own.
+// Variant is a named transport: the keys of hosts that it changes.
 type Variant struct{ Keys Patch }
 
-// variantForm is how a Variant is written: `{cc: {name: cubic}, payload: 1460B}`.
+// variantForm decodes a Variant: `{cc: {name: cubic}, payload: 1460B}`.
 type variantForm struct{ *Variant }
 
 // DecodeKeys implements yaml.Keyed.
@@ -80,19 +79,19 @@ func (v variantForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path stri
 	return addAll(d, &v.Keys, entries, path)
 }
 
-// Part implements yaml.Keyed: what a variant changes is not known here.
+// Part implements yaml.Keyed. It finds nothing: a variant is not decoded yet.
 func (variantForm) Part(string) (reflect.Value, bool) { return reflect.Value{}, false }
 
 // Example implements yaml.Exemplary.
 func (variantForm) Example(string, string) string { return "{cc: {name: cubic}, payload: 1460B}" }
 
-// Apply reads a patch that was written at a path on top of a struct: a Switch or
-// Hosts.
+// Apply decodes a patch into a *Switch or *Hosts and overrides the fields that it names. Path
+// is where the patch was written.
 func (c *Config) Apply(p Patch, path string, into any) error {
 	return p.Apply(c.decoder(), path, reflect.ValueOf(into).Elem())
 }
 
-// ApplyRouting reads a patch on top of the router of a switch: another one, or other
+// ApplyRouting applies a patch to the router of a switch: another router, or other
 // parameters.
 func (c *Config) ApplyRouting(p Patch, path string, into *Routing) error {
 	return p.ApplyKeyed(c.decoder(), path, choiceForm{Choice: &into.Choice, kind: "routing"})

@@ -8,17 +8,16 @@ import (
 	"github.com/xoff-net/xoff/internal/yaml"
 )
 
-// Probe watches some nodes of a run and writes what it sees into a file of its
-// own.
+// Probe records data about some nodes of a run in its own file.
 type Probe struct {
 	Choice `yaml:",inline"`
-	As     string     `yaml:"as" doc:"its file is probe-AS; default: its name"`
-	Where  string     `yaml:"where" doc:"nodes or ports by pattern; default: all it can watch"`
-	From   units.Time `yaml:"from" doc:"only rows from then on"`
-	To     units.Time `yaml:"to,omitempty" doc:"only rows before; default: to the end"`
+	As     string     `yaml:"as" doc:"suffix of the file name, probe-AS; default: the name of the probe"`
+	Where  string     `yaml:"where" doc:"pattern of nodes or ports; default: all"`
+	From   units.Time `yaml:"from" doc:"record rows from this time on"`
+	To     units.Time `yaml:"to,omitempty" doc:"record rows before this time; default: to the end"`
 }
 
-// probeForm is how a Probe is written:
+// probeForm decodes a Probe:
 // `{name: occupancy, where: "leaf*", by: [port], every: 10us}`.
 type probeForm struct{ choiceForm }
 
@@ -29,12 +28,12 @@ func (p probeForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path string
 		named = named || e.Key == "name"
 	}
 	if !named {
-		return d.Fail(d.Places.Find(path), path, "the probe has no name; allowed: %s", strings.Join(probe.Kinds.Names(), ", "))
+		return d.Fail(d.Locations.Find(path), path, "the probe has no name (allowed: %s)", strings.Join(probe.Kinds.Names(), ", "))
 	}
 	return p.choiceForm.DecodeKeys(d, entries, path)
 }
 
-// Resolve fills in what is open.
+// Resolve fills in the defaults of As and Where.
 func (p *Probe) Resolve() {
 	if p.As == "" {
 		p.As = p.Name

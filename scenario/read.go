@@ -11,11 +11,11 @@ import (
 	"github.com/xoff-net/xoff/internal/yaml"
 )
 
-// InputError is a mistake in what the user wrote, with its place. Every error of
-// reading and validating that the user can mend is one.
+// InputError is a mistake in the user's input, with its location. All errors of reading and
+// validating that the user can fix have this type.
 type InputError = yaml.InputError
 
-// ReadFile reads a scenario file; - is standard input. Each set is a `path=value` that
+// ReadFile reads a scenario file; path - is standard input. Each set is a `path=value` that
 // overrides a key of the file, such as `switch.policy.alpha=1/8`.
 func ReadFile(path string, set ...string) (*Config, error) {
 	name, data, err := ReadText(path)
@@ -25,8 +25,8 @@ func ReadFile(path string, set ...string) (*Config, error) {
 	return Parse(name, data, set...)
 }
 
-// ReadText reads a scenario file without looking at it, and returns what to call it.
-// Of a file without end it reads a little more than Parse takes.
+// ReadText reads a scenario file without parsing it, and returns its name for messages. It
+// reads at most one byte more than Parse accepts.
 func ReadText(path string) (name string, data []byte, err error) {
 	if path == "-" {
 		data, err = yaml.ReadLimited(os.Stdin)
@@ -46,29 +46,29 @@ func ReadText(path string) (name string, data []byte, err error) {
 	return path, data, nil
 }
 
-// missingFile is fs.ErrNotExist in words that help.
+// missingFile is fs.ErrNotExist with a helpful message.
 type missingFile struct{}
 
 func (missingFile) Error() string {
-	return "there is no such file; allowed: a scenario, such as the one that `xoff demo` leaves behind"
+	return "no such file (expected a scenario); fix: `xoff demo` creates one"
 }
 
 func (missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Parse reads a scenario and fills in the defaults. The name stands for the file in
-// messages. fabric.NewPlan validates what decoding cannot.
+// Parse parses a scenario and fills in the defaults. Name is the file name in messages.
+// fabric.NewPlan checks the rest.
 func Parse(name string, data []byte, set ...string) (*Config, error) {
 	return parse(name, data, nil, set)
 }
 
-func parse(name string, data []byte, alone *apart, set []string) (*Config, error) {
+func parse(name string, data []byte, files *sandbox, set []string) (*Config, error) {
 	src := yaml.NewSource(name, data)
 	body, err := yaml.Parse(src, data, "scenario")
 	if err != nil {
 		return nil, err
 	}
 	c := Default()
-	c.places, c.apart = yaml.NewPlaces(src), alone
+	c.locations, c.sandbox = yaml.NewLocations(src), files
 	if err := c.decoder().Decode(body, c); err != nil {
 		return nil, err
 	}
@@ -85,26 +85,26 @@ func parse(name string, data []byte, alone *apart, set []string) (*Config, error
 	return c, nil
 }
 
-// decoder reads parts of a scenario.
+// decoder returns a decoder for parts of the scenario.
 func (c *Config) decoder() *yaml.Decoder {
-	return &yaml.Decoder{Places: c.places, What: "scenario", Forms: forms}
+	return &yaml.Decoder{Locations: c.locations, What: "scenario", Forms: forms}
 }
 
-// forms returns the notation of the types that have one of their own.
+// forms returns the yaml.Form or yaml.Keyed of types with a custom notation.
 func forms(pointer any) any {
 	switch t := pointer.(type) {
 	case *Choice:
 		return choiceForm{Choice: t}
 	case *ECN:
-		return holding(t, &t.Choice, ecnKeys)
+		return embedded(t, &t.Choice, ecnKeys)
 	case *Scheduler:
-		return schedulerForm{holding(t, &t.Choice, schedulerKeys), t}
+		return schedulerForm{embedded(t, &t.Choice, schedulerKeys), t}
 	case *Routing:
-		return holding(t, &t.Choice, routingKeys)
+		return embedded(t, &t.Choice, routingKeys)
 	case *Topology:
-		return holding(t, &t.Choice, topologyKeys)
+		return embedded(t, &t.Choice, topologyKeys)
 	case *Probe:
-		return probeForm{holding(t, &t.Choice, probeKeys)}
+		return probeForm{embedded(t, &t.Choice, probeKeys)}
 	case *Workload:
 		return workloadForm{t}
 	case *Override:
@@ -121,22 +121,21 @@ func forms(pointer any) any {
 	return nil
 }
 
-// Locate adds to an error about a key where that key was written. Other errors
-// pass unchanged.
-func (c *Config) Locate(err error) error { return c.places.Locate(err) }
+// Locate adds the location of the key to a yaml.Error. It returns other errors unchanged.
+func (c *Config) Locate(err error) error { return c.locations.Locate(err) }
 
-// Written says whether a key stands in the scenario or in a setting: what is absent
-// and what is zero are not always the same.
-func (c *Config) Written(path string) bool { return c.places.Has(path) }
+// Written reports whether a key was set, in the file or by a setting. A key that is absent is
+// not always the same as zero.
+func (c *Config) Written(path string) bool { return c.locations.Has(path) }
 
-// LongestDelay returns the key of the longest delay of a cable that was written, or
-// that of the topology.
+// LongestDelay returns the path of the longest cable delay that was written, or "topology" if
+// there is none.
 func (c *Config) LongestDelay() string {
-	if c.places == nil {
+	if c.locations == nil {
 		return "topology"
 	}
 	longest, most := "topology", units.Time(0)
-	paths := c.places.Paths()
+	paths := c.locations.Paths()
 	slices.Sort(paths)
 	for _, path := range paths {
 		steps, ok := yaml.SplitPath(path)
@@ -157,7 +156,7 @@ func (c *Config) LongestDelay() string {
 	return longest
 }
 
-// settle chooses the defaults that depend on which keys were written.
+// settle sets the defaults that depend on which keys were written.
 func (c *Config) settle() {
 	if c.Written("classes") {
 		control, _ := c.Groups()
@@ -172,14 +171,15 @@ func (c *Config) settle() {
 		c.Switch.Buffer.ReserveFor = "chip"
 	}
 	c.settleOverrides()
+	c.settleNeeds()
 	c.settleFaults()
 	if !c.Written("hosts.reliability.max_timeout") {
 		c.Hosts.Reliability.MaxTimeout = max(c.Hosts.Reliability.MaxTimeout, c.Hosts.Reliability.Timeout)
 	}
 }
 
-// settleOverrides writes into overrides what follows from their keys and from
-// what the file left open: a chip whose ports are known reserves for all of them.
+// settleOverrides sets reserve_for to chip in overrides that set ports, unless the file sets
+// reserve_for.
 func (c *Config) settleOverrides() {
 	if c.Written("switch.buffer.reserve_for") {
 		return
@@ -192,7 +192,7 @@ func (c *Config) settleOverrides() {
 	}
 }
 
-// settleFaults makes what lasts forever last to the end of the time axis.
+// settleFaults replaces units.Never by a duration that ends at units.MaxTime.
 func (c *Config) settleFaults() {
 	for i := range c.Faults {
 		f := &c.Faults[i]

@@ -16,24 +16,25 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// Kind is one plug point as help, decoding and documents see it.
+// Kind is a plug point with its registered schemes.
 type Kind struct {
 	Name    string
 	Schemes []Scheme
 }
 
-// Scheme is one entry of a plug point.
+// Scheme is a registered scheme.
 type Scheme struct {
 	Name, Doc, Paper string
 	Promises         registry.Promise
 	Traits           registry.Trait
-	Gauges, Events   []registry.Shown
+	Needs            []registry.Need
+	Gauges, Events   []registry.Export
 	Colour           string
 	Alias            []string
-	Params           func() any // nil when it has none
+	Params           func() any // returns the default parameters; nil if the scheme has none
 }
 
-// Kinds lists every plug point and what is registered there.
+// Kinds returns all plug points with their schemes.
 func Kinds() []Kind {
 	return []Kind{
 		kindOf(topo.Topologies), kindOf(buffer.Policies), kindOf(flowctl.Schemes), kindOf(deadlock.Handlers), kindOf(sched.Schedulers),
@@ -41,14 +42,14 @@ func Kinds() []Kind {
 	}
 }
 
-// sizesKind lists the tables of flow sizes.
+// sizesKind returns the tables of flow sizes.
 func sizesKind() Kind {
 	k := Kind{Name: "sizes"}
 	for i := range workload.CDFs {
 		c := &workload.CDFs[i]
 		last := c.Points[len(c.Points)-1].Size
 		k.Schemes = append(k.Schemes, Scheme{Name: c.Name,
-			Doc: fmt.Sprintf("flow sizes of mean %.0f bytes, at most %s", c.Mean(), last), Paper: c.Source})
+			Doc: fmt.Sprintf("flow sizes: mean %.0f bytes, maximum %s", c.Mean(), last), Paper: c.Source})
 	}
 	return k
 }
@@ -56,13 +57,13 @@ func sizesKind() Kind {
 func kindOf[N any](t *registry.Table[N]) Kind {
 	k := Kind{Name: t.Kind}
 	for _, e := range t.All() {
-		k.Schemes = append(k.Schemes, Scheme{Name: e.Name, Doc: e.Doc, Paper: e.Paper, Promises: e.Promises, Traits: e.Traits,
+		k.Schemes = append(k.Schemes, Scheme{Name: e.Name, Doc: e.Doc, Paper: e.Paper, Promises: e.Promises, Traits: e.Traits, Needs: e.Needs,
 			Gauges: e.Gauges, Events: e.Events, Colour: e.Colour, Alias: e.Alias, Params: e.Params})
 	}
 	return k
 }
 
-// paramsOf returns the default parameters of a scheme that must exist.
+// paramsOf returns the default parameters of a scheme. It panics if the scheme is unknown.
 func paramsOf[N any](t *registry.Table[N], name string) any {
 	e, err := t.Get(name)
 	if err != nil {

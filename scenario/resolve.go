@@ -7,8 +7,7 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 )
 
-// Resolve fills in what a scenario leaves open and other keys decide. It changes
-// no run: Build reads an open key in the same way.
+// Resolve fills in the defaults that depend on other keys. It does not change results.
 func (c *Config) Resolve() {
 	if c.Run.Measure.To == 0 {
 		c.Run.Measure.To = c.Run.Arrivals
@@ -21,7 +20,7 @@ func (c *Config) Resolve() {
 		"topology": &c.Topology.Choice, "policy": &s.Policy, "flow_control": &s.FlowControl, "scheduler": &s.Scheduler.Choice,
 		"ecn": &s.ECN.Choice, "deadlock": &s.Deadlock, "routing": &c.Routing.Choice, "cc": &c.Hosts.CC,
 	} {
-		// A program that changes a name may leave the parameters of the old one.
+		// A caller that changed Name may have left the parameters of the previous scheme.
 		if scheme, err := findScheme(kind, choice.Name); err == nil && scheme.Params == nil {
 			choice.Params = nil
 		}
@@ -48,8 +47,7 @@ func (c *Config) FirstDataClass() (id int, ok bool) {
 	return int(mask.Lowest()), mask != 0
 }
 
-// Groups returns the names of the groups of control classes and of the others,
-// in order of their names.
+// Groups returns the names of the control groups and of the other groups, each sorted.
 func (c *Config) Groups() (control, others []string) {
 	for name, g := range c.Classes {
 		if g.Kind == "control" {
@@ -63,7 +61,7 @@ func (c *Config) Groups() (control, others []string) {
 	return control, others
 }
 
-// GroupNames returns the names of all groups in order.
+// GroupNames returns the names of all groups, sorted.
 func (c *Config) GroupNames() []string {
 	names := make([]string, 0, len(c.Classes))
 	for name := range c.Classes {

@@ -11,15 +11,14 @@ import (
 
 var schedulerKeys = []string{"strict", "groups"}
 
-// schedulerForm is how a Scheduler is written: `{name: dwrr, strict: [control],
-// quantum: 1600B}`. A list of groups under the name of a scheme, `dwrr: [rdma]` or
-// `rr: [rdma]`, chooses it as well: the older form.
+// schedulerForm decodes a Scheduler: `{name: dwrr, strict: [control], quantum: 1600B}`. The
+// older notation selects it by a list of groups: `dwrr: [rdma]` or `rr: [rdma]`.
 type schedulerForm struct {
 	choiceForm
 	s *Scheduler
 }
 
-// namedLists are the keys of the older form.
+// namedLists are the keys of the older notation.
 var namedLists = []string{"dwrr", "rr"}
 
 // DecodeKeys implements yaml.Keyed.
@@ -38,7 +37,7 @@ func (f schedulerForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path st
 			case len(e.Value.Items) == 0:
 				return nil
 			case list != nil:
-				return d.Fail(e.At, yaml.Join(path, name), "a port serves its groups by %s or by %s; allowed: one of the two", list.Key, name)
+				return d.Fail(e.At, yaml.Join(path, name), "%s and %s are both set (expected one of them)", list.Key, name)
 			}
 			list = &e
 			return nil
@@ -48,7 +47,7 @@ func (f schedulerForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path st
 		}
 	}
 	if list != nil {
-		word := &yaml.Node{Shape: yaml.Word, Text: list.Key, At: list.At}
+		word := &yaml.Node{Shape: yaml.Scalar, Text: list.Key, At: list.At}
 		if !given("name") {
 			rest = append(rest, yaml.Entry{Key: "name", At: list.At, Value: word})
 		}
@@ -56,7 +55,7 @@ func (f schedulerForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path st
 	}
 	was := f.s.idle
 	f.s.idle = nil
-	// A setting may add to the older form.
+	// A setting may extend the older notation.
 	if older := list != nil && list.Key == "rr" || list == nil && was != nil && f.s.Name == "rr"; older && !given("name") {
 		var err error
 		if rest, err = f.decodeIdle(d, rest, path, was); err != nil {
@@ -65,7 +64,7 @@ func (f schedulerForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path st
 	}
 	groups := list != nil || given("groups")
 	if given("strict") && !groups {
-		f.s.Groups = nil // all that are left, again
+		f.s.Groups = nil // back to the default: all others
 	}
 	if err := f.choiceForm.DecodeKeys(d, rest, path); err != nil {
 		return err
@@ -76,8 +75,8 @@ func (f schedulerForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path st
 	return nil
 }
 
-// decodeIdle reads what may stand beside rr in the older form and means something only
-// to dwrr.
+// decodeIdle decodes the keys of dwrr that the older notation accepts with rr. They have no
+// effect.
 func (f schedulerForm) decodeIdle(d *yaml.Decoder, entries []yaml.Entry, path string, was *units.Bytes) ([]yaml.Entry, error) {
 	idle := sched.DefaultQuantum
 	if was != nil {
@@ -95,12 +94,12 @@ func (f schedulerForm) decodeIdle(d *yaml.Decoder, entries []yaml.Entry, path st
 		if err != nil || len(keys) == 0 {
 			return err
 		}
-		return d.Fail(keys[0].At, yaml.Join(path, e.Key), "class %s is not served by dwrr; allowed: quanta for dwrr only", keys[0].Key)
+		return d.Fail(keys[0].At, yaml.Join(path, e.Key), "class %s is served by rr (expected quanta only with dwrr)", keys[0].Key)
 	})
 }
 
-// Served returns the groups that the scheme serves: those that are listed, or all
-// that are not strict.
+// Served returns the groups that the scheduler serves: the listed ones, or all that are not
+// strict.
 func (s *Scheduler) Served(c *Config) []string {
 	if len(s.Groups) > 0 {
 		return s.Groups

@@ -12,24 +12,23 @@ import (
 	"github.com/xoff-net/xoff/scheme/sched"
 )
 
-// Schema returns the JSON schema of scenarios, for editors. It comes from the
-// structs that scenarios are decoded into and from the registries. It knows less
-// than Validate: what keys say about each other is not in it.
+// Schema returns the JSON schema of scenarios, for editors. It is derived from the structs that
+// scenarios are decoded into and from the registries. It does not check rules between keys.
 func Schema() *JSONSchema {
 	w := schemaWriter{named: true}
 	s := w.structOf(reflect.TypeFor[Config](), reflect.ValueOf(Default()).Elem())
 	s.Version = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = "xoff scenario"
-	s.Description = "An experiment on a lossless fabric: xoff run FILE"
+	s.Description = "A simulation of a lossless fabric: xoff run FILE"
 	return s
 }
 
-// schemaWriter writes schemas of types. Named says that a scheme other than the
-// default must be called by its name; in an override the default is not known.
+// schemaWriter creates the schemas of types. If named is true, the name of a scheme is required
+// unless it is the default. It is false in overrides, where the default is not known.
 type schemaWriter struct{ named bool }
 
-// of returns the schema of a type whose key has a name. The value holds the
-// defaults; it is not valid where there are none.
+// of returns the schema of a type for a key. V holds the defaults; it is invalid if there are
+// none.
 func (w schemaWriter) of(t reflect.Type, key string, v reflect.Value) *JSONSchema {
 	switch t {
 	case reflect.TypeFor[units.Time]():
@@ -61,7 +60,7 @@ func (w schemaWriter) of(t reflect.Type, key string, v reflect.Value) *JSONSchem
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		if holdsChoice(t) {
+		if embedsChoice(t) {
 			return w.choice(key, v, w.properties(t, v))
 		}
 		return w.structOf(t, v)
@@ -74,7 +73,7 @@ func (w schemaWriter) of(t reflect.Type, key string, v reflect.Value) *JSONSchem
 		}
 		return s
 	case reflect.String:
-		// Words that look like numbers need no quotes.
+		// Strings that look like numbers or booleans need no quotes.
 		return &JSONSchema{AnyOf: []*JSONSchema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}
 	case reflect.Int:
 		return &JSONSchema{Type: "integer"}
@@ -88,7 +87,7 @@ func (w schemaWriter) of(t reflect.Type, key string, v reflect.Value) *JSONSchem
 	panic(fmt.Sprintf("scenario: no schema for %s at %s", t, key))
 }
 
-// quantity0 is a quantity with a unit, or a zero without one.
+// quantity0 returns the schema of a quantity with a unit, or zero without a unit.
 func quantity0(pattern, what string) *JSONSchema {
 	return &JSONSchema{AnyOf: []*JSONSchema{{Type: "string", Pattern: "^(-?" + pattern + "|0)$", Description: what}, {Const: 0}}}
 }
@@ -101,8 +100,8 @@ func textSchema(p encoding.TextUnmarshaler) *JSONSchema {
 	return &JSONSchema{AnyOf: []*JSONSchema{text, {Type: "number"}}}
 }
 
-// object is a mapping with certain keys; required says that the first must be
-// there.
+// object returns the schema of a mapping with the given keys. If required is true, the first
+// key is required.
 func object(required bool, list ...property) *JSONSchema {
 	s := &JSONSchema{Type: "object", Properties: properties{}, AdditionalProperties: false}
 	for _, p := range list {
@@ -134,12 +133,12 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 		switch words, kind := yaml.Allowed(f), f.Tag.Get("kind"); {
 		case f.Type == reflect.TypeFor[[]Override]():
 			if !w.named {
-				continue // of overrides
+				continue // overrides have none
 			}
 			s = w.overrides(t)
 		case f.Type == reflect.TypeFor[map[string]Variant]():
 			if !w.named {
-				continue // of overrides
+				continue // overrides have none
 			}
 			s = w.variants(t)
 		case f.Tag.Get("takes") == yaml.Length:
@@ -169,7 +168,7 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 	return list
 }
 
-// defaultOf is the default of a plain value as one writes it, nil for others.
+// defaultOf returns the default of a plain value in YAML, nil for other values.
 func defaultOf(t reflect.Type, v reflect.Value) any {
 	if isStruct(t) || t == reflect.TypeFor[units.Ratio]() && v.IsZero() || t.Kind() == reflect.Slice || t.Kind() == reflect.Map || t.Kind() == reflect.String && v.Len() == 0 {
 		return nil
@@ -197,15 +196,15 @@ func schemeNames(kind string) []string {
 	return names
 }
 
-// choice is one of the schemes of a plug point with its parameters. The default
-// scheme, which v holds, need not be named.
-func (w schemaWriter) choice(kind string, v reflect.Value, beside []property) *JSONSchema {
-	standard := ""
+// choice returns the schema of a Choice: the schemes of a plug point with their parameters.
+// The name of the default scheme, which v holds, is optional.
+func (w schemaWriter) choice(kind string, v reflect.Value, extra []property) *JSONSchema {
+	defaultName := ""
 	if v.IsValid() {
 		if v.Type() != reflect.TypeFor[Choice]() {
 			v = v.FieldByName("Choice")
 		}
-		standard = v.Interface().(Choice).Name
+		defaultName = v.Interface().(Choice).Name
 	}
 	all := &JSONSchema{}
 	for _, k := range Kinds() {
@@ -213,20 +212,20 @@ func (w schemaWriter) choice(kind string, v reflect.Value, beside []property) *J
 			continue
 		}
 		for _, s := range k.Schemes {
-			all.AnyOf = append(all.AnyOf, w.scheme("name", &s, s.Name != standard, beside))
+			all.AnyOf = append(all.AnyOf, w.scheme("name", &s, s.Name != defaultName, extra))
 		}
 	}
 	return all
 }
 
-// scheduler is a choice, or a list of groups under the name of one.
+// scheduler returns the schema of a Scheduler, including its older notation.
 func (w schemaWriter) scheduler(v reflect.Value) *JSONSchema {
 	t := reflect.TypeFor[Scheduler]()
 	all := w.choice("scheduler", v, w.properties(t, v))
 	params := w.properties(reflect.TypeFor[sched.DWRRParams](), reflect.Value{})
 	for _, name := range namedLists {
 		groups := w.of(reflect.TypeFor[[]string](), name, reflect.Value{})
-		groups.Description = "groups that " + name + " serves: older form of name: " + name
+		groups.Description = "groups served by " + name + "; older notation of name: " + name
 		list := []property{{name, groups}}
 		for _, p := range w.properties(t, v) {
 			if p.key == "strict" {
@@ -238,7 +237,7 @@ func (w schemaWriter) scheduler(v reflect.Value) *JSONSchema {
 	return all
 }
 
-// workload is a generator with its parameters, and the keys that all share.
+// workload returns the schema of a Workload: generators with their parameters, and shared keys.
 func (w schemaWriter) workload() *JSONSchema {
 	shared := slices.DeleteFunc(w.properties(reflect.TypeFor[Workload](), reflect.Value{}),
 		func(p property) bool { return p.key == "generator" })
@@ -246,7 +245,7 @@ func (w schemaWriter) workload() *JSONSchema {
 	for _, k := range Kinds() {
 		for _, s := range k.Schemes {
 			if k.Name == "generator" {
-				// What a generator has by itself hides the key that others share.
+				// A parameter hides the shared key of the same name.
 				own := w.scheme("generator", &s, true, nil)
 				for _, p := range shared {
 					if own.Properties.index(p.key) < 0 {
@@ -260,9 +259,9 @@ func (w schemaWriter) workload() *JSONSchema {
 	return all
 }
 
-// scheme is one scheme: its name under a key, its parameters, and what stands
-// beside them.
-func (w schemaWriter) scheme(key string, s *Scheme, mustName bool, beside []property) *JSONSchema {
+// scheme returns the schema of one scheme: its name under key, its parameters, and the
+// extra properties.
+func (w schemaWriter) scheme(key string, s *Scheme, mustName bool, extra []property) *JSONSchema {
 	list := []property{{key, &JSONSchema{Const: s.Name, Description: s.Doc}}}
 	if s.Params != nil {
 		v := reflect.ValueOf(s.Params()).Elem()
@@ -277,12 +276,12 @@ func (w schemaWriter) scheme(key string, s *Scheme, mustName bool, beside []prop
 			}
 		}
 	}
-	o := object(w.named && mustName, append(list, beside...)...)
+	o := object(w.named && mustName, append(list, extra...)...)
 	o.Title, o.Description = s.Name, s.Doc
 	return o
 }
 
-// variants are names with keys of the struct that holds them.
+// variants returns the schema of named transports; t is the struct whose keys they change.
 func (w schemaWriter) variants(t reflect.Type) *JSONSchema {
 	var list []property
 	for _, p := range (schemaWriter{}).properties(t, reflect.Value{}) {
@@ -293,10 +292,10 @@ func (w schemaWriter) variants(t reflect.Type) *JSONSchema {
 	return &JSONSchema{Type: "object", AdditionalProperties: object(false, list...)}
 }
 
-// overrides is a list of exceptions: a pattern, and keys of the struct that holds
-// them; of routing, a router with its parameters.
+// overrides returns the schema of a list of overrides; t is the struct whose keys they change.
+// Overrides of routing also have a router and its parameters.
 func (w schemaWriter) overrides(t reflect.Type) *JSONSchema {
-	match := &JSONSchema{Type: "string", Description: "a pattern of names: * is any text, ? one character, [0-3] one of these"}
+	match := &JSONSchema{Type: "string", Description: "pattern of names: * matches any text, ? one character, [0-3] one of these"}
 	list := []property{{"match", match}}
 	for _, p := range (schemaWriter{}).properties(t, reflect.Value{}) {
 		if yaml.Scope(t, p.key) != "fabric" {

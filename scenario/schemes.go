@@ -9,14 +9,14 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// Schemes says in a line which schemes are at work: those of every switch and host,
-// and in brackets what overrides, and transports that a workload uses, have instead.
-// Plug points that do as usual, everywhere, are left out but for the first four.
+// Schemes returns a one-line summary of the schemes. Schemes of overrides, and of transports
+// that a workload uses, follow in parentheses. Beyond the first four plug points, those with
+// their default scheme everywhere are omitted.
 func (c *Config) Schemes() string {
 	s := &c.Switch
 	var list []string
-	add := func(what, name, usual string, others []string) {
-		if name == usual && len(others) == 0 {
+	add := func(what, name, def string, others []string) {
+		if name == def && len(others) == 0 {
 			return
 		}
 		if len(others) > 0 {
@@ -35,7 +35,7 @@ func (c *Config) Schemes() string {
 	return strings.Join(list, ", ")
 }
 
-// instead lists what overrides have below a key: the name of a scheme, or parameters.
+// instead lists the schemes, or parameters, that overrides set below a key.
 func instead(list []Override, key ...string) []string {
 	var words []string
 	for i := range list {
@@ -46,7 +46,7 @@ func instead(list []Override, key ...string) []string {
 	return words
 }
 
-// chosen returns the name of a scheme in a patch, or the parameters that it changes.
+// chosen returns the scheme that a patch selects below a key, or the parameters that it changes.
 func chosen(p Patch, key ...string) (string, bool) {
 	if name, ok := p.Text(append(slices.Clone(key), "name")...); ok {
 		return name, true
@@ -54,7 +54,7 @@ func chosen(p Patch, key ...string) (string, bool) {
 	return p.Text(key...)
 }
 
-// transports lists what the transports have below a key that workloads use.
+// transports lists the schemes that transports used by workloads set below a key.
 func (c *Config) transports(key string) []string {
 	used := make(map[string]bool)
 	for i := range c.Workload {
@@ -68,7 +68,7 @@ func (c *Config) transports(key string) []string {
 	var words []string
 	for name, v := range c.Hosts.Transports {
 		if what, ok := chosen(v.Keys, key); ok && used[name] {
-			words = append(words, fmt.Sprintf("%s by transport %s", what, name))
+			words = append(words, fmt.Sprintf("%s for transport %s", what, name))
 		}
 	}
 	sort.Strings(words)

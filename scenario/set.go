@@ -9,10 +9,7 @@ import (
 	"github.com/xoff-net/xoff/internal/yaml"
 )
 
-// This file changes a scenario by settings: `path=value`, and the flags that choose
-// a scheme.
-
-// set applies one `path=value`, or one Shorthand.
+// set applies a setting: `path=value`, or a Shorthand.
 func (c *Config) set(text string) error {
 	if strings.HasPrefix(text, "--") {
 		return c.setShort(text)
@@ -31,9 +28,9 @@ func (c *Config) set(text string) error {
 	if node.Shape == yaml.Mapping {
 		c.clear(steps)
 	}
-	// To choose the scheme that is chosen keeps its parameters: of the variants
-	// policy.name=dt,static the first is what the file says.
-	if node.Shape == yaml.Word && steps[len(steps)-1].Key == "name" {
+	// Selecting the present scheme keeps its parameters: in a sweep over
+	// policy.name=dt,static, the first variant is the policy of the file.
+	if node.Shape == yaml.Scalar && steps[len(steps)-1].Key == "name" {
 		v, found := yaml.PartOf(whole, steps[:len(steps)-1])
 		if choice, ok := choiceIn(v); found && ok && choice.Name == node.Text {
 			return nil
@@ -43,10 +40,10 @@ func (c *Config) set(text string) error {
 }
 
 func notASetting(src *yaml.Source, text string) error {
-	return yaml.Place{Source: src}.Error(fmt.Errorf("%q is not a setting; allowed: path=value, such as switch.policy.alpha=1/8", text))
+	return yaml.Location{Source: src}.Error(fmt.Errorf("%q is not a setting (expected path=value, such as switch.policy.alpha=1/8)", text))
 }
 
-// readSetting reads the two sides of a `path=value`.
+// readSetting parses both sides of a `path=value`.
 func readSetting(src *yaml.Source, path, text string) ([]yaml.Step, *yaml.Node, error) {
 	node, err := yaml.ParseSetting(src, text)
 	if err != nil {
@@ -54,68 +51,68 @@ func readSetting(src *yaml.Source, path, text string) ([]yaml.Step, *yaml.Node, 
 	}
 	steps, ok := yaml.SplitPath(path)
 	if !ok {
-		return nil, nil, yaml.Place{Source: src}.Error(fmt.Errorf("%q is not a key; allowed: names joined by dots, items of lists as workload[0]", path))
+		return nil, nil, yaml.Location{Source: src}.Error(fmt.Errorf("%q is not a key (expected names joined by dots; list items as workload[0])", path))
 	}
 	return steps, node, nil
 }
 
-// clear sets a part of a scenario back to its default and forgets what was
-// written there: keys that are given in braces replace all of it.
+// clear resets a part of the scenario to its default and forgets the keys written there. A
+// setting with a mapping replaces everything below its path.
 func (c *Config) clear(steps []yaml.Step) {
 	path := yaml.PathOf(steps)
-	part, usual := reflect.ValueOf(c).Elem(), reflect.ValueOf(Default()).Elem()
+	part, def := reflect.ValueOf(c).Elem(), reflect.ValueOf(Default()).Elem()
 	for i, s := range steps {
 		if o, ok := part.Addr().Interface().(*Override); ok {
 			o.Keys = o.Keys.Without(steps[i:])
-			c.places.Forget(path)
+			c.locations.Forget(path)
 			return
 		}
 		if part.Kind() == reflect.Map && part.Type().Key().Kind() == reflect.String && i == len(steps)-1 && s.Index < 0 {
 			part.SetMapIndex(reflect.ValueOf(s.Key), reflect.Value{})
-			c.places.Forget(path)
+			c.locations.Forget(path)
 			return
 		}
 		var ok, known bool
-		if usual.IsValid() {
-			usual, known = yaml.PartOf(usual, steps[i:i+1])
+		if def.IsValid() {
+			def, known = yaml.PartOf(def, steps[i:i+1])
 		}
 		if below, inside := yaml.PartOf(part, steps[i:i+1]); inside {
 			part = below
-		} else if part, usual, ok = parameter(part, yaml.PathOf(steps[:i]), s); !ok {
+		} else if part, def, ok = parameter(part, yaml.PathOf(steps[:i]), s); !ok {
 			return
 		} else {
 			known = true
 		}
 		if !known {
-			usual = reflect.Value{} // an item of a list
+			def = reflect.Value{} // an item of a list
 		}
 	}
-	if usual.IsValid() && usual.Type() == part.Type() {
-		part.Set(usual)
+	if def.IsValid() && def.Type() == part.Type() {
+		part.Set(def)
 	} else {
 		part.SetZero()
 	}
-	c.places.Forget(path)
+	c.locations.Forget(path)
 }
 
-// parameter returns a parameter of the scheme that v chooses, and its default.
-func parameter(v reflect.Value, path string, s yaml.Step) (part, usual reflect.Value, ok bool) {
+// parameter returns a parameter of the scheme that v selects, and its default.
+func parameter(v reflect.Value, path string, s yaml.Step) (part, def reflect.Value, ok bool) {
 	choice, ok := choiceIn(v)
 	if !ok || s.Index >= 0 {
-		return part, usual, false
+		return part, def, false
 	}
 	scheme, err := findScheme(kindAt(path), choice.Name)
 	if err != nil || scheme.Params == nil || choice.Params == nil {
-		return part, usual, false
+		return part, def, false
 	}
 	fresh := Choice{Params: scheme.Params()}
 	if part, ok = choice.part(s.Key); ok {
-		usual, ok = fresh.part(s.Key)
+		def, ok = fresh.part(s.Key)
 	}
-	return part, usual, ok
+	return part, def, ok
 }
 
-// choiceIn returns the choice that a struct is or holds.
+// choiceIn returns v as a Choice, or the Choice that v embeds.
 func choiceIn(v reflect.Value) (*Choice, bool) {
 	if v.Kind() != reflect.Struct {
 		return nil, false
@@ -127,11 +124,11 @@ func choiceIn(v reflect.Value) (*Choice, bool) {
 	return choice, ok
 }
 
-// Shorthand is a flag that chooses a scheme, as in `--cc dcqcn:preset=paper`: one
-// key with its parameters. ReadFile and Parse take it as a setting.
+// Shorthand is a flag that selects a scheme and its parameters, as in
+// `--cc dcqcn:preset=paper`. ReadFile and Parse accept it as a setting.
 type Shorthand struct {
 	Flag string
-	Key  string // of the scenario
+	Key  string // key of the scenario
 	Doc  string
 }
 
@@ -141,15 +138,15 @@ var Shorthands = []Shorthand{
 	{"policy", "switch.policy", "buffer policy"},
 	{"flow-control", "switch.flow_control", "flow control"},
 	{"scheduler", "switch.scheduler", "scheduler"},
-	{"deadlock", "switch.deadlock", "handling of deadlocks"},
+	{"deadlock", "switch.deadlock", "deadlock handler"},
 	{"routing", "routing", "routing"},
 	{"cc", "hosts.cc", "congestion control"},
 }
 
-// Kind returns the plug point that the flag chooses from.
+// Kind returns the plug point of the flag.
 func (s *Shorthand) Kind() string { return s.Key[strings.LastIndex(s.Key, ".")+1:] }
 
-// Setting returns the flag with a value as a setting.
+// Setting returns the setting for the flag with a value.
 func (s *Shorthand) Setting(value string) string { return "--" + s.Flag + " " + value }
 
 // setShort applies `--flag name:parameter=value,parameter=value`.
@@ -167,17 +164,17 @@ func (c *Config) setShort(text string) error {
 	}
 	name, params, _ := strings.Cut(value, ":")
 	if strings.ContainsAny(name, "{}[]\",'#&*!|>% ") || name == "" {
-		return yaml.Place{Source: src}.Error(yaml.Atf(key+".name", "%q is not a name; allowed: NAME, or NAME:PARAMETER=VALUE,...", name))
+		return yaml.Location{Source: src}.Error(yaml.Atf(key+".name", "%q is not a name (expected NAME, or NAME:PARAMETER=VALUE,...)", name))
 	}
 	rest := splitList(params)
-	// A preset fills in the other parameters.
+	// Apply presets first: they set other parameters.
 	sort.SliceStable(rest, func(i, j int) bool {
 		return strings.HasPrefix(rest[i], "preset=") && !strings.HasPrefix(rest[j], "preset=")
 	})
 	for _, s := range append([]string{"name=" + name}, rest...) {
 		path, value, ok := strings.Cut(s, "=")
 		if !ok {
-			return yaml.Place{Source: src}.Error(yaml.Atf(key, "%q is not a parameter; allowed: PARAMETER=VALUE,...", s))
+			return yaml.Location{Source: src}.Error(yaml.Atf(key, "%q is not a parameter (expected PARAMETER=VALUE,...)", s))
 		}
 		steps, node, err := readSetting(src, key+"."+path, value)
 		if err != nil {
@@ -190,7 +187,7 @@ func (c *Config) setShort(text string) error {
 	return nil
 }
 
-// splitList splits at the commas that are not within brackets.
+// splitList splits s at commas outside brackets.
 func splitList(s string) []string {
 	if s == "" {
 		return nil

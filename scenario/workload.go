@@ -14,36 +14,35 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// This file is how a workload is written: decoding, encoding, defaults.
+// sharedKeys are the keys of a workload that do not depend on the generator. A generator may
+// not use all of them.
+var sharedKeys = []string{"load", "pairs", "from", "to", "transport", "class", "start", "stop", "clock"}
 
-// sharedKeys are the keys of a workload that are not the generator's.
-var sharedKeys = []string{"load", "pairs", "from", "to", "transport", "class", "start", "stop"}
-
-// workloadForm is how a Workload is written:
+// workloadForm decodes a Workload:
 // `{name: a, generator: poisson, sizes: 64KB, load: {...}}`.
 type workloadForm struct{ *Workload }
 
 // DecodeKeys implements yaml.Keyed.
 func (w workloadForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path string) error {
-	word := func(e yaml.Entry, into *string) error {
+	decodeText := func(e yaml.Entry, into *string) error {
 		at := yaml.Join(path, e.Key)
 		d.Note(at, e)
 		return d.Value(e.Value, at, reflect.ValueOf(into).Elem())
 	}
-	rest, err := yaml.Take(entries, "name", func(e yaml.Entry) error { return word(e, &w.Name) })
+	rest, err := yaml.Take(entries, "name", func(e yaml.Entry) error { return decodeText(e, &w.Name) })
 	if err != nil {
 		return err
 	}
-	before := w.Generator
+	previous := w.Generator
 	rest, err = yaml.Take(rest, "generator", func(e yaml.Entry) error {
-		if err := word(e, &w.Generator); err != nil {
+		if err := decodeText(e, &w.Generator); err != nil {
 			return err
 		}
 		g, err := workload.Generators.Get(w.Generator)
 		if err != nil {
 			return d.Fail(e.Value.At, yaml.Join(path, e.Key), "%w", err)
 		}
-		if w.Generator != before || w.Params == nil { // that it has already changes nothing
+		if w.Generator != previous || w.Params == nil { // selecting the current generator keeps its parameters
 			w.Params = g.Params()
 		}
 		return nil
@@ -60,7 +59,7 @@ func (w workloadForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path str
 	}
 	if w.Params == nil {
 		if len(rest) > 0 {
-			return d.Fail(rest[0].At, path, "there is no generator that knows %q; allowed: generator: %s", rest[0].Key,
+			return d.Fail(rest[0].At, path, "unknown key %q without a generator; fix: set generator (allowed: %s)", rest[0].Key,
 				strings.Join(workload.Generators.Names(), ", "))
 		}
 		return nil
@@ -84,7 +83,7 @@ func (workloadForm) Example(string, string) string {
 	return "{name: mine, generator: poisson, sizes: 64KB, load: {share: 0.5, of: host_links}}"
 }
 
-// UsedKeys are the keys that the generator reads, besides its own.
+// UsedKeys returns the keys of the workload that its generator uses, without its parameters.
 func (w *Workload) UsedKeys() []string {
 	keys := []string{"name", "generator"}
 	g, ok := w.Params.(workload.Generator)
@@ -99,7 +98,7 @@ func (w *Workload) UsedKeys() []string {
 	return keys
 }
 
-// used reports whether a generator reads a shared key.
+// used reports whether a generator uses a shared key.
 func used(u workload.Uses, key string) bool {
 	switch key {
 	case "load":
@@ -112,12 +111,14 @@ func used(u workload.Uses, key string) bool {
 		return u.Start
 	case "stop":
 		return u.Stop
+	case "clock":
+		return u.Clock
 	}
 	return true
 }
 
-// Stray returns a shared key that is set and that the generator does not read.
-func (w *Workload) Stray(u workload.Uses) string {
+// UnusedKey returns the first shared key that is set but not used by the generator, or "".
+func (w *Workload) UnusedKey(u workload.Uses) string {
 	v := reflect.ValueOf(w).Elem()
 	for _, k := range sharedKeys {
 		if f, ok := yaml.Field(v, k); ok && !f.IsZero() && !used(u, k) {
@@ -127,7 +128,7 @@ func (w *Workload) Stray(u workload.Uses) string {
 	return ""
 }
 
-// resolve fills in what other keys decide.
+// resolve fills in the defaults that depend on other keys.
 func (w *Workload) resolve(c *Config) {
 	if g, ok := w.Params.(workload.Generator); ok && w.Pairs == "" {
 		w.Pairs = g.Uses().Pairs
@@ -139,8 +140,8 @@ func (w *Workload) resolve(c *Config) {
 	}
 }
 
-// locateFiles makes the paths of files absolute: those in a scenario are relative to
-// it, and the resolved one is written elsewhere.
+// locateFiles makes the paths of input files absolute. In a scenario file they are relative to
+// its folder.
 func (c *Config) locateFiles() error {
 	for i := range c.Workload {
 		user, ok := c.Workload[i].Params.(workload.FileUser)
@@ -151,28 +152,28 @@ func (c *Config) locateFiles() error {
 		if name == nil || *name == "" {
 			continue
 		}
-		if err := c.apart.check(*name); err != nil {
+		if err := c.sandbox.check(*name); err != nil {
 			return c.Locate(yaml.At(workloadPath(i), err))
 		}
 		path := filepath.FromSlash(*name)
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(filepath.Dir(c.places.Source().Name), path)
+			path = filepath.Join(filepath.Dir(c.locations.Source().Name), path)
 		}
 		absolute, err := filepath.Abs(path)
 		if err != nil {
-			return c.Locate(yaml.Atf(workloadPath(i), "%w; allowed: a file that can be found", err))
+			return c.Locate(yaml.Atf(workloadPath(i), "%w (expected the path of a file)", err))
 		}
 		*name = absolute
 	}
 	return nil
 }
 
-// selectionForm is how a Selection is written: `host3` or `[rack0, host7]`.
+// selectionForm decodes a Selection: `host3` or `[rack0, host7]`.
 type selectionForm struct{ *Selection }
 
 // Decode implements yaml.Form.
 func (s selectionForm) Decode(d *yaml.Decoder, n *yaml.Node, path string) error {
-	if n.Shape == yaml.Word && n.Text != "" {
+	if n.Shape == yaml.Scalar && n.Text != "" {
 		*s.Selection = Selection{n.Text}
 		return nil
 	}
@@ -186,7 +187,7 @@ func (s selectionForm) Decode(d *yaml.Decoder, n *yaml.Node, path string) error 
 
 func (c *ClassChoice) isZero() bool { return c.Fixed == "" && c.Random == "" && len(c.Shares) == 0 }
 
-// classForm is how a ClassChoice is written: `3`, `rdma`, `{random: rdma}` or
+// classForm decodes a ClassChoice: `3`, `rdma`, `{random: rdma}` or
 // `{shares: {1: 0.3, 2: 0.7}}`.
 type classForm struct{ *ClassChoice }
 
@@ -194,7 +195,7 @@ type classForm struct{ *ClassChoice }
 func (c classForm) Decode(d *yaml.Decoder, n *yaml.Node, path string) error {
 	const want = "an id such as 3, a group such as rdma, {random: rdma}, or {shares: {1: 0.3, 2: 0.7}}"
 	*c.ClassChoice = ClassChoice{}
-	if n.Shape == yaml.Word && n.Text != "" {
+	if n.Shape == yaml.Scalar && n.Text != "" {
 		c.Fixed = n.Text
 		return nil
 	}
@@ -229,6 +230,7 @@ func (c classForm) Decode(d *yaml.Decoder, n *yaml.Node, path string) error {
 	return nil
 }
 
+// plain returns the choice as it is written in YAML.
 func (c ClassChoice) plain() any {
 	switch {
 	case c.Random != "":
@@ -243,5 +245,5 @@ func (c ClassChoice) plain() any {
 	return c.Fixed
 }
 
-// workloadPath is the path of a workload.
+// workloadPath returns the key path of a workload, such as workload[0].
 func workloadPath(i int) string { return fmt.Sprintf("workload[%d]", i) }

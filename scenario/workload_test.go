@@ -6,8 +6,8 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// Choosing the generator that a workload has leaves its parameters alone; another one
-// begins with its own defaults.
+// TestSameGenerator checks that selecting the present generator keeps its parameters, and that
+// another one starts with its defaults.
 func TestSameGenerator(t *testing.T) {
 	text := []byte("workload: [{name: a, generator: incast, senders: 3, size: 1KB}]")
 	cfg, err := Parse("a.yaml", text, "workload.a.generator=incast")

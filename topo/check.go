@@ -21,9 +21,9 @@ const (
 func between(key string, v, lo, hi int) error {
 	switch {
 	case v < lo:
-		return fmt.Errorf("%s is %d, which is too small; allowed: %d to %d", key, v, lo, hi)
+		return fmt.Errorf("%s is %d, which is too small (expected %d to %d)", key, v, lo, hi)
 	case v > hi:
-		return fmt.Errorf("%s is %d, which is too large; allowed: %d to %d", key, v, lo, hi)
+		return fmt.Errorf("%s is %d, which is too large (expected %d to %d)", key, v, lo, hi)
 	}
 	return nil
 }
@@ -32,11 +32,11 @@ func between(key string, v, lo, hi int) error {
 func (k *Cable) Check(key string) error {
 	switch {
 	case k.Rate < MinRate || k.Rate > MaxRate:
-		return fmt.Errorf("%s.rate is %s; allowed: %s to %s", key, k.Rate, MinRate, MaxRate)
+		return fmt.Errorf("%s.rate is %s (expected %s to %s)", key, k.Rate, MinRate, MaxRate)
 	case k.Delay == 0:
-		return fmt.Errorf("%s.delay is 0s, and a link without delay cannot be simulated; allowed: more than 0s, at most %s (5ns is a metre of cable)", key, MaxDelay)
+		return fmt.Errorf("%s.delay is 0s: a link without delay cannot be simulated (expected more than 0s, at most %s; 5ns is a metre of cable)", key, MaxDelay)
 	case k.Delay < 0 || k.Delay > MaxDelay:
-		return fmt.Errorf("%s.delay is %s; allowed: more than 0s, at most %s", key, k.Delay, MaxDelay)
+		return fmt.Errorf("%s.delay is %s (expected more than 0s, at most %s)", key, k.Delay, MaxDelay)
 	}
 	return nil
 }
@@ -62,13 +62,13 @@ func first(errs ...error) error {
 // 0 and MaxNodes, so products of two do not overflow.
 func fits(hosts, switches int) error {
 	if hosts < 2 {
-		return fmt.Errorf("there are %d hosts; allowed: at least 2", hosts)
+		return fmt.Errorf("the number of hosts is %d (expected at least 2)", hosts)
 	}
 	if hosts*switches > maxHops && hosts+switches <= MaxNodes {
-		return fmt.Errorf("there are %d hosts and %d switches, too many for their routing tables; allowed: a product of at most %d", hosts, switches, maxHops)
+		return fmt.Errorf("there are %d hosts and %d switches, too many for their routing tables (expected a product of at most %d)", hosts, switches, maxHops)
 	}
 	if nodes := hosts + switches; nodes > MaxNodes {
-		return fmt.Errorf("there are %d hosts and %d switches; allowed: at most %d nodes", hosts, switches, MaxNodes)
+		return fmt.Errorf("there are %d hosts and %d switches (expected at most %d nodes)", hosts, switches, MaxNodes)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func fits(hosts, switches int) error {
 // ports checks the number of ports of a kind of switch.
 func ports(kind string, n int) error {
 	if n > MaxPorts {
-		return fmt.Errorf("%s has %d ports; allowed: at most %d", kind, n, MaxPorts)
+		return fmt.Errorf("%s has %d ports (expected at most %d)", kind, n, MaxPorts)
 	}
 	return nil
 }
@@ -89,18 +89,18 @@ func (g *Graph) Check() error {
 		return err
 	}
 	if len(g.Rack) != g.Hosts || g.index == nil {
-		return errors.New("graph is not complete; allowed: what Layout.Done returns")
+		return errors.New("graph is not complete (expected a graph from Layout.Done)")
 	}
 	names := make(map[string]bool)
 	for i, name := range g.Names {
 		if name == "" || g.Node(name) != i || names[name] {
-			return fmt.Errorf("node %d has the name %q, which is empty or not unique; allowed: a unique name for each node", i, name)
+			return fmt.Errorf("node %d has the name %q, which is empty or not unique (expected a unique name for each node)", i, name)
 		}
 		names[name] = true
 	}
 	for _, group := range g.Groups {
 		if names[group.Name] || len(group.Hosts) == 0 {
-			return fmt.Errorf("group %s has %d hosts or a name that is not unique; allowed: at least one host and a unique name",
+			return fmt.Errorf("group %s has %d hosts or a name that is not unique (expected at least one host and a unique name)",
 				group.Name, len(group.Hosts))
 		}
 		names[group.Name] = true
@@ -115,10 +115,10 @@ func (g *Graph) checkLinks() error {
 	}
 	for i, l := range g.Links {
 		if l.A == l.B || l.B < g.Hosts || l.A < 0 || max(l.A, l.B) >= g.Nodes() {
-			return fmt.Errorf("link %d joins nodes %d and %d; allowed: two different ones, a host only as the first", i, l.A, l.B)
+			return fmt.Errorf("link %d joins nodes %d and %d (expected two different nodes; a host must be the first)", i, l.A, l.B)
 		}
 		if taken[l.A][l.PortA] || taken[l.B][l.PortB] {
-			return fmt.Errorf("%s ends at a port that is in use; allowed: one link per port", g.LinkName(i))
+			return fmt.Errorf("%s ends at a port that is in use (expected one link per port)", g.LinkName(i))
 		}
 		taken[l.A][l.PortA], taken[l.B][l.PortB] = true, true
 		if err := (&Cable{Rate: l.Rate, Delay: l.Delay}).Check(g.LinkName(i)); err != nil {
@@ -128,9 +128,9 @@ func (g *Graph) checkLinks() error {
 	for i, n := range g.Ports() {
 		switch {
 		case n != len(taken[i]):
-			return fmt.Errorf("%s has %d links at %d ports; allowed: ports without gaps", g.Names[i], len(taken[i]), n)
+			return fmt.Errorf("%s has %d links at %d ports (expected ports without gaps)", g.Names[i], len(taken[i]), n)
 		case i < g.Hosts && n != 1:
-			return fmt.Errorf("%s has %d links; allowed: one for a host", g.Names[i], n)
+			return fmt.Errorf("%s has %d links (expected one link for a host)", g.Names[i], n)
 		case n > MaxPorts:
 			return ports(g.Names[i], n)
 		}
@@ -146,11 +146,11 @@ func (g *Graph) checkRacks() error {
 			continue
 		}
 		r := g.Rack[l.A]
-		if was, ok := rackOf[l.B]; ok && was != r {
-			return fmt.Errorf("hosts of %s are in racks %d and %d; allowed: a rack for each switch", g.Names[l.B], was, r)
+		if other, ok := rackOf[l.B]; ok && other != r {
+			return fmt.Errorf("hosts of %s are in racks %d and %d (expected a rack for each switch)", g.Names[l.B], other, r)
 		}
-		if was, ok := switchOf[r]; ok && was != l.B {
-			return fmt.Errorf("hosts of rack %d are on %s and %s; allowed: a rack for each switch", r, g.Names[was], g.Names[l.B])
+		if other, ok := switchOf[r]; ok && other != l.B {
+			return fmt.Errorf("hosts of rack %d are on %s and %s (expected a rack for each switch)", r, g.Names[other], g.Names[l.B])
 		}
 		rackOf[l.B], switchOf[r] = r, l.B
 	}

@@ -17,30 +17,30 @@ func TestRefused(t *testing.T) {
 		change(p)
 		return p
 	}
-	still := Cable{Rate: fast.Rate}
+	noDelay := Cable{Rate: fast.Rate}
 	for _, c := range []struct {
 		name   string
 		params any
 		want   string
 	}{
-		{"one-switch", &OneSwitchParams{1, slow}, "hosts is 1, which is too small; allowed: 2 to 1024"},
+		{"one-switch", &OneSwitchParams{1, slow}, "hosts is 1, which is too small (expected 2 to 1024)"},
 		{"one-switch", &OneSwitchParams{1025, slow}, "hosts is 1025, which is too large"},
-		{"one-switch", &OneSwitchParams{2, Cable{}}, "host_link.rate is 0bps; allowed: 1Mbps to 10Tbps"},
+		{"one-switch", &OneSwitchParams{2, Cable{}}, "host_link.rate is 0bps (expected 1Mbps to 10Tbps)"},
 		{"one-switch", &OneSwitchParams{2, Cable{11 * units.Tbps, 1}}, "host_link.rate is 11Tbps"},
-		{"one-switch", &OneSwitchParams{2, still}, "host_link.delay is 0s, and a link without delay cannot be simulated"},
+		{"one-switch", &OneSwitchParams{2, noDelay}, "host_link.delay is 0s: a link without delay cannot be simulated"},
 		{"one-switch", &OneSwitchParams{2, Cable{fast.Rate, -1}}, "host_link.delay is -1ps"},
 		{"one-switch", &OneSwitchParams{2, Cable{fast.Rate, 2 * units.Second}}, "host_link.delay is 2s"},
-		{"dumbbell", &DumbbellParams{1, 0, slow, fast, 1}, "there are 1 hosts; allowed: at least 2"},
+		{"dumbbell", &DumbbellParams{1, 0, slow, fast, 1}, "the number of hosts is 1 (expected at least 2)"},
 		{"dumbbell", &DumbbellParams{-1, 3, slow, fast, 1}, "left is -1"},
 		{"dumbbell", &DumbbellParams{3, 9999, slow, fast, 1}, "right is 9999"},
 		{"dumbbell", &DumbbellParams{2, 2, slow, fast, 0}, "trunks is 0"},
 		{"dumbbell", &DumbbellParams{1000, 2, slow, fast, 25}, "a switch has 1025 ports"},
-		{"dumbbell", &DumbbellParams{2, 2, slow, still, 1}, "trunk.delay is 0s"},
+		{"dumbbell", &DumbbellParams{2, 2, slow, noDelay, 1}, "trunk.delay is 0s"},
 		{"linear", &LinearParams{0, 1, nil, slow, fast}, "switches is 0"},
-		{"linear", &LinearParams{3, 1, []int{1, 1}, slow, fast}, "hosts has 2 numbers; allowed: one for each of the 3 switches"},
+		{"linear", &LinearParams{3, 1, []int{1, 1}, slow, fast}, "hosts has 2 numbers (expected one for each of the 3 switches)"},
 		{"linear", &LinearParams{2, 1, []int{1, -1}, slow, fast}, "hosts[1] is -1"},
-		{"linear", &LinearParams{2, 0, nil, slow, fast}, "there are 0 hosts"},
-		{"linear", &LinearParams{60000, 1, nil, slow, fast}, "there are 60000 hosts and 60000 switches; allowed: at most 65535 nodes"},
+		{"linear", &LinearParams{2, 0, nil, slow, fast}, "the number of hosts is 0 (expected at least 2)"},
+		{"linear", &LinearParams{60000, 1, nil, slow, fast}, "there are 60000 hosts and 60000 switches (expected at most 65535 nodes)"},
 		{"linear", &LinearParams{30000, 1, nil, slow, fast}, "there are 30000 hosts and 30000 switches, too many for their routing tables"},
 		{"leaf-spine", &LeafSpineParams{0, 1, 1, 0, slow, fast}, "leaves is 0"},
 		{"leaf-spine", &LeafSpineParams{2, 0, 1, 0, slow, fast}, "spines is 0"},
@@ -52,28 +52,28 @@ func TestRefused(t *testing.T) {
 		{"leaf-spine", &LeafSpineParams{2, 3, 8, 1, slow, fast}, "spines is 3, but an oversubscription of 1 needs 2"},
 		{"leaf-spine", &LeafSpineParams{2, 0, 8, -1, slow, fast}, "oversubscription is -1"},
 		{"leaf-spine", &LeafSpineParams{2, 0, 8, 1e-300, slow, fast}, "oversubscription is 1e-300, which needs"},
-		{"fat-tree", &FatTreeParams{3, 0, slow, fast}, "k is 3; allowed: even numbers"},
+		{"fat-tree", &FatTreeParams{3, 0, slow, fast}, "k is 3 (expected an even number)"},
 		{"fat-tree", &FatTreeParams{0, 0, slow, fast}, "k is 0"},
 		{"fat-tree", &FatTreeParams{4, -1, slow, fast}, "hosts_per_edge is -1"},
 		{"fat-tree", &FatTreeParams{1024, 1024, slow, fast}, "an edge switch has 1536 ports"},
 		{"fat-tree", &FatTreeParams{64, 0, slow, fast}, "there are 65536 hosts and 5120 switches"},
 		{"clos3", &Clos3Params{0, 1, 1, 2, slow, fast, fast}, "cores is 0"},
-		{"clos3", &Clos3Params{1, 1, 1, 2, slow, fast, still}, "core_link.delay"},
+		{"clos3", &Clos3Params{1, 1, 1, 2, slow, fast, noDelay}, "core_link.delay"},
 		{"clos3", &Clos3Params{600, 1, 600, 2, slow, fast, fast}, "an aggregation switch has 1200 ports"},
-		{"two-dc", &TwoDCParams{4, 0, slow, fast, fast, still, Cable{}}, "long_link.delay"},
-		{"two-dc", &TwoDCParams{4, 0, slow, fast, fast, fast, still}, "relay_link.delay"},
+		{"two-dc", &TwoDCParams{4, 0, slow, fast, fast, noDelay, Cable{}}, "long_link.delay"},
+		{"two-dc", &TwoDCParams{4, 0, slow, fast, fast, fast, noDelay}, "relay_link.delay"},
 		{"two-dc", &TwoDCParams{64, 1, slow, fast, fast, fast, Cable{}}, "a DCI switch has 1025 ports"},
-		{"ring", &RingParams{2, 1, slow, fast}, "switches is 2, which is too small; allowed: 3 to 65535"},
+		{"ring", &RingParams{2, 1, slow, fast}, "switches is 2, which is too small (expected 3 to 65535)"},
 		{"full-mesh", &FullMeshParams{1000, 26, slow, fast}, "a switch has 1025 ports"},
 		{"torus", &TorusParams{1, 4, 1, slow, fast}, "rows is 1"},
 		{"torus", &TorusParams{1024, 1024, 1, slow, fast}, "there are 1048576 hosts"},
-		{"custom", customDefaults(), "hosts has 0 names; allowed: at least 2"},
+		{"custom", customDefaults(), "hosts has 0 names (expected at least 2)"},
 		{"custom", custom(func(p *CustomParams) { p.Switches = nil }), "switches has no names"},
 		{"custom", custom(func(p *CustomParams) { p.Hosts[1] = "x" }), "hosts[1] is x, which is the name of another node"},
 		{"custom", custom(func(p *CustomParams) { p.Switches[1] = "a" }), "switches[1] is a, which is the name of another node"},
-		{"custom", custom(func(p *CustomParams) { p.Hosts[1] = "a*" }), `hosts[1] is "a*"; allowed: a letter`},
-		{"custom", custom(func(p *CustomParams) { p.Links[1].Ends = []string{"y"} }), "links[1].ends has 1 names; allowed: two nodes, such as [x, a]"},
-		{"custom", custom(func(p *CustomParams) { p.Links[1].Ends[1] = "c" }), `links[1].ends[1] is "c", which is not a node; allowed: hosts (x, y) and switches (a, b)`},
+		{"custom", custom(func(p *CustomParams) { p.Hosts[1] = "a*" }), `hosts[1] is "a*" (expected a letter`},
+		{"custom", custom(func(p *CustomParams) { p.Links[1].Ends = []string{"y"} }), "links[1].ends has 1 names (expected two nodes, such as [x, a])"},
+		{"custom", custom(func(p *CustomParams) { p.Links[1].Ends[1] = "c" }), `links[1].ends[1] is "c", which is not a node (expected hosts (x, y) and switches (a, b))`},
 		{"custom", custom(func(p *CustomParams) { p.Links[2].Ends[1] = "a" }), "links[2].ends joins a to itself"},
 		{"custom", custom(func(p *CustomParams) { p.Links[1].Ends[1] = "x" }), "links[1].ends joins two hosts"},
 		{"custom", custom(func(p *CustomParams) { p.Links[2].Ends[1] = "x" }), "links[2].ends[1] is x, which already has a link"},
@@ -83,7 +83,7 @@ func TestRefused(t *testing.T) {
 		{"custom", custom(func(p *CustomParams) { p.Link.Delay = 0 }), "link.delay is 0s"},
 		{"custom", custom(func(p *CustomParams) { p.Path = "x.yaml" }), "path is only read from a scenario file"},
 		{"custom", custom(func(p *CustomParams) { p.Groups = map[string][]string{"all": {"x"}} }), "groups.all is the name of a node or of another group"},
-		{"custom", custom(func(p *CustomParams) { p.Groups = map[string][]string{"g": {"x", "q"}} }), `groups.g[1] is wrong: no host matches "q"`},
+		{"custom", custom(func(p *CustomParams) { p.Groups = map[string][]string{"g": {"x", "q"}} }), `groups.g[1] is invalid: no host matches "q"`},
 		{"custom", custom(func(p *CustomParams) { p.Groups = map[string][]string{"g": {"x", "!x"}} }), "groups.g has no host"},
 		{"custom", custom(func(p *CustomParams) { p.Groups = map[string][]string{"": {"x"}} }), `groups has ""`},
 		{"custom", custom(func(p *CustomParams) { p.Hosts[0], p.Links[0].Ends[0] = "rack0", "rack0" }), "hosts[0] is rack0, which is the name of a group of hosts"},
@@ -91,13 +91,13 @@ func TestRefused(t *testing.T) {
 			// a-b to c, and a to b-c.
 			p.Switches = []string{"a", "b", "a-b", "b-c", "c"}
 			p.Links = append(p.Links, CustomLink{Ends: []string{"a-b", "c"}}, CustomLink{Ends: []string{"b-c", "a"}})
-		}), "links[4] is called a-b-c, like the link from a-b to c"},
+		}), "links[4] is named a-b-c, like the link from a-b to c"},
 	} {
 		e, err := Topologies.Get(c.name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = e.New(c.params); err == nil || !strings.HasPrefix(err.Error(), c.want) || !strings.Contains(err.Error(), "; allowed: ") {
+		if _, err = e.New(c.params); err == nil || !strings.HasPrefix(err.Error(), c.want) || !strings.HasSuffix(err.Error(), ")") {
 			t.Errorf("%s %+v:\ngot  %v\nwant %s", c.name, c.params, err, c.want)
 		}
 	}

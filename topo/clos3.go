@@ -7,13 +7,13 @@ import "github.com/xoff-net/xoff/base/units"
 // the paper. Ports of a ToR: hosts, then aggregation switches; of an aggregation switch:
 // ToRs, then cores; of a core: aggregation switches.
 type Clos3Params struct {
-	Cores       int   `yaml:"cores" doc:"number of switches in the top tier"`
-	Aggs        int   `yaml:"aggs" doc:"number of switches in the middle tier"`
-	ToRs        int   `yaml:"tors" doc:"number of switches with hosts"`
+	Cores       int   `yaml:"cores" doc:"number of core switches"`
+	Aggs        int   `yaml:"aggs" doc:"number of aggregation switches"`
+	ToRs        int   `yaml:"tors" doc:"number of ToR switches, which have the hosts"`
 	HostsPerToR int   `yaml:"hosts_per_tor" doc:"hosts on each ToR"`
-	HostLink    Cable `yaml:"host_link" doc:"between hosts and their switch"`
-	AggLink     Cable `yaml:"agg_link" doc:"between ToRs and aggregation switches"`
-	CoreLink    Cable `yaml:"core_link" doc:"between aggregation switches and cores"`
+	HostLink    Cable `yaml:"host_link" doc:"links between hosts and their switch"`
+	AggLink     Cable `yaml:"agg_link" doc:"links between ToRs and aggregation switches"`
+	CoreLink    Cable `yaml:"core_link" doc:"links between aggregation switches and cores"`
 }
 
 func clos3Defaults() *Clos3Params {

@@ -31,11 +31,11 @@ func newCustom(params any) (*Graph, error) {
 	p := params.(*CustomParams)
 	switch {
 	case p.Path != "":
-		return nil, fmt.Errorf("path is only read from a scenario file; allowed: hosts, switches and links in a scenario made by a program")
+		return nil, fmt.Errorf("path is only read from a scenario file (expected hosts, switches and links in a program)")
 	case len(p.Hosts) < 2:
-		return nil, fmt.Errorf("hosts has %d names; allowed: at least 2", len(p.Hosts))
+		return nil, fmt.Errorf("hosts has %d names (expected at least 2)", len(p.Hosts))
 	case len(p.Switches) == 0:
-		return nil, fmt.Errorf("switches has no names; allowed: at least 1")
+		return nil, fmt.Errorf("switches has no names (expected at least 1)")
 	}
 	if err := first(p.Link.Check("link"), fits(len(p.Hosts), len(p.Switches))); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func newCustom(params any) (*Graph, error) {
 		}
 	}
 	g := b.Done()
-	return g, first(p.clash(g), p.groups(g))
+	return g, first(p.checkNodeNames(g), p.groups(g))
 }
 
 // nodes adds hosts and switches.
@@ -66,10 +66,10 @@ func (p *CustomParams) nodes() (*Layout, error) {
 	}{{"hosts", p.Hosts}, {"switches", p.Switches}} {
 		for i, name := range list.names {
 			if !isName(name) {
-				return nil, fmt.Errorf("%s[%d] is %q; allowed: a letter, then letters, digits, - and _", list.key, i, name)
+				return nil, fmt.Errorf("%s[%d] is %q (expected a letter, then letters, digits, - and _)", list.key, i, name)
 			}
 			if seen[name] {
-				return nil, fmt.Errorf("%s[%d] is %s, which is the name of another node; allowed: unique names", list.key, i, name)
+				return nil, fmt.Errorf("%s[%d] is %s, which is the name of another node (expected unique names)", list.key, i, name)
 			}
 			seen[name] = true
 			b.node(name)
@@ -93,7 +93,7 @@ func isName(s string) bool {
 
 // cables adds the links: exactly one for each host, to a switch.
 func (p *CustomParams) cables(b *Layout) error {
-	called := make(map[string][2]int) // link name to its two nodes
+	linkNames := make(map[string][2]int) // link name to its two nodes
 	for i := range p.Links {
 		l := &p.Links[i]
 		key := fmt.Sprintf("links[%d]", i)
@@ -113,29 +113,29 @@ func (p *CustomParams) cables(b *Layout) error {
 		}
 		for k, n := range ends {
 			if n < b.g.Hosts && b.next[n] > 0 {
-				return fmt.Errorf("%s.ends[%d] is %s, which already has a link; allowed: one link for each host", key, k, b.g.Names[n])
+				return fmt.Errorf("%s.ends[%d] is %s, which already has a link (expected one link for each host)", key, k, b.g.Names[n])
 			}
 			if b.next[n] >= MaxPorts {
-				return fmt.Errorf("%s.ends[%d] is %s, which already has %d links; allowed: at most %d", key, k, b.g.Names[n], b.next[n], MaxPorts)
+				return fmt.Errorf("%s.ends[%d] is %s, which already has %d links (expected at most %d)", key, k, b.g.Names[n], b.next[n], MaxPorts)
 			}
 		}
 		// Names may have dashes: links a-b to c and a to b-c would have the same name.
 		for _, name := range [2]string{l.Ends[0] + "-" + l.Ends[1], l.Ends[1] + "-" + l.Ends[0]} {
 			pair := [2]int{min(ends[0], ends[1]), max(ends[0], ends[1])}
-			if other, ok := called[name]; ok && other != pair {
-				return fmt.Errorf("%s is called %s, like the link from %s to %s; allowed: node names that give unique link names", key,
+			if other, ok := linkNames[name]; ok && other != pair {
+				return fmt.Errorf("%s is named %s, like the link from %s to %s (expected node names that give unique link names)", key,
 					name, b.g.Names[other[0]], b.g.Names[other[1]])
 			}
-			called[name] = pair
+			linkNames[name] = pair
 		}
 		b.Join(ends[0], ends[1], k)
 	}
 	for i, n := range b.next {
 		if n == 0 && i < b.g.Hosts {
-			return fmt.Errorf("hosts[%d] is %s, which has no link; allowed: one link for each host", i, b.g.Names[i])
+			return fmt.Errorf("hosts[%d] is %s, which has no link (expected one link for each host)", i, b.g.Names[i])
 		}
 		if n == 0 {
-			return fmt.Errorf("switches[%d] is %s, which has no link; allowed: at least one", i-b.g.Hosts, b.g.Names[i])
+			return fmt.Errorf("switches[%d] is %s, which has no link (expected at least one)", i-b.g.Hosts, b.g.Names[i])
 		}
 	}
 	return nil
@@ -144,30 +144,30 @@ func (p *CustomParams) cables(b *Layout) error {
 // nodes returns the two end nodes.
 func (l *CustomLink) nodes(key string, g *Graph) (ends [2]int, err error) {
 	if len(l.Ends) != 2 {
-		return ends, fmt.Errorf("%s.ends has %d names; allowed: two nodes, such as [%s, %s]", key, len(l.Ends), g.Names[0], g.Names[g.Hosts])
+		return ends, fmt.Errorf("%s.ends has %d names (expected two nodes, such as [%s, %s])", key, len(l.Ends), g.Names[0], g.Names[g.Hosts])
 	}
 	for i, name := range l.Ends {
 		if ends[i] = g.Node(name); ends[i] < 0 {
-			return ends, fmt.Errorf("%s.ends[%d] is %q, which is not a node; allowed: hosts (%s) and switches (%s)", key, i, name,
+			return ends, fmt.Errorf("%s.ends[%d] is %q, which is not a node (expected hosts (%s) and switches (%s))", key, i, name,
 				Brief(g.Names[:g.Hosts]), Brief(g.Names[g.Hosts:]))
 		}
 	}
 	switch {
 	case ends[0] == ends[1]:
-		return ends, fmt.Errorf("%s.ends joins %s to itself; allowed: two nodes", key, l.Ends[0])
+		return ends, fmt.Errorf("%s.ends joins %s to itself (expected two nodes)", key, l.Ends[0])
 	case max(ends[0], ends[1]) < g.Hosts:
-		return ends, fmt.Errorf("%s.ends joins two hosts; allowed: a switch at one end or both", key)
+		return ends, fmt.Errorf("%s.ends joins two hosts (expected a switch at one end or both)", key)
 	}
 	return ends, nil
 }
 
-// clash checks that no node has the name of a group of hosts.
-func (p *CustomParams) clash(g *Graph) error {
+// checkNodeNames checks that no node has the name of a group of hosts.
+func (p *CustomParams) checkNodeNames(g *Graph) error {
 	for _, group := range g.Groups {
 		if n := g.Node(group.Name); n >= g.Hosts {
-			return fmt.Errorf("switches[%d] is %s, which is the name of a group of hosts; allowed: other names", n-g.Hosts, group.Name)
+			return fmt.Errorf("switches[%d] is %s, which is the name of a group of hosts (expected a name that is not taken)", n-g.Hosts, group.Name)
 		} else if n >= 0 {
-			return fmt.Errorf("hosts[%d] is %s, which is the name of a group of hosts; allowed: other names", n, group.Name)
+			return fmt.Errorf("hosts[%d] is %s, which is the name of a group of hosts (expected a name that is not taken)", n, group.Name)
 		}
 	}
 	return nil
@@ -189,17 +189,17 @@ func (p *CustomParams) groups(g *Graph) error {
 	for _, name := range names {
 		key := "groups." + name
 		if !isName(name) {
-			return fmt.Errorf("groups has %q; allowed: a letter, then letters, digits, - and _", name)
+			return fmt.Errorf("groups has %q (expected a letter, then letters, digits, - and _)", name)
 		}
 		if taken[name] || g.Node(name) >= 0 {
-			return fmt.Errorf("%s is the name of a node or of another group; allowed: other names", key)
+			return fmt.Errorf("%s is the name of a node or of another group (expected a name that is not taken)", key)
 		}
 		hosts, i, err := g.HostsLike(p.Groups[name])
 		if err != nil {
-			return fmt.Errorf("%s[%d] is wrong: %w", key, i, err)
+			return fmt.Errorf("%s[%d] is invalid: %w", key, i, err)
 		}
 		if len(hosts) == 0 {
-			return fmt.Errorf("%s has no host; allowed: names and patterns of hosts, racks and switches", key)
+			return fmt.Errorf("%s has no host (expected names and patterns of hosts, racks and switches)", key)
 		}
 		sort.Ints(hosts)
 		own = append(own, Group{name, hosts})

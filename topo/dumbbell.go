@@ -5,8 +5,8 @@ package topo
 type DumbbellParams struct {
 	Left     int   `yaml:"left" doc:"hosts on switch0"`
 	Right    int   `yaml:"right" doc:"hosts on switch1"`
-	HostLink Cable `yaml:"host_link" doc:"between hosts and their switch"`
-	Trunk    Cable `yaml:"trunk" doc:"between the switches"`
+	HostLink Cable `yaml:"host_link" doc:"links between hosts and their switch"`
+	Trunk    Cable `yaml:"trunk" doc:"links between the switches"`
 	Trunks   int   `yaml:"trunks" doc:"number of links between the switches"`
 }
 

@@ -10,8 +10,8 @@ import "fmt"
 type FatTreeParams struct {
 	K            int   `yaml:"k" doc:"ports per switch and number of pods; even"`
 	HostsPerEdge int   `yaml:"hosts_per_edge,omitempty" doc:"hosts on each edge switch; 0: k/2"`
-	HostLink     Cable `yaml:"host_link" doc:"between hosts and their switch"`
-	FabricLink   Cable `yaml:"fabric_link" doc:"between switches"`
+	HostLink     Cable `yaml:"host_link" doc:"links between hosts and their switch"`
+	FabricLink   Cable `yaml:"fabric_link" doc:"links between switches"`
 }
 
 func fatTreeDefaults() *FatTreeParams {
@@ -39,7 +39,7 @@ func (p *FatTreeParams) check() error {
 	case err != nil:
 		return err
 	case p.K%2 != 0:
-		return fmt.Errorf("k is %d; allowed: even numbers", p.K)
+		return fmt.Errorf("k is %d (expected an even number)", p.K)
 	}
 	return ports("an edge switch", p.perEdge()+p.K/2)
 }

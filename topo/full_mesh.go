@@ -6,8 +6,8 @@ package topo
 type FullMeshParams struct {
 	Switches       int   `yaml:"switches" doc:"number of switches, each connected to all others"`
 	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"hosts on each switch"`
-	HostLink       Cable `yaml:"host_link" doc:"between hosts and their switch"`
-	FabricLink     Cable `yaml:"fabric_link" doc:"between switches"`
+	HostLink       Cable `yaml:"host_link" doc:"links between hosts and their switch"`
+	FabricLink     Cable `yaml:"fabric_link" doc:"links between switches"`
 }
 
 func fullMeshDefaults() *FullMeshParams {

@@ -8,19 +8,19 @@ import (
 // LeafSpineParams describes a two-tier Clos: leaf0 .. with hosts, spine0 .. above, each leaf
 // connected to every spine. Ports of a leaf: hosts, then spines; of a spine: leaves.
 type LeafSpineParams struct {
-	Leaves           int     `yaml:"leaves" doc:"number of switches with hosts"`
-	Spines           int     `yaml:"spines,omitempty" doc:"number of switches above, each connected to every leaf"`
+	Leaves           int     `yaml:"leaves" doc:"number of leaf switches, which have the hosts"`
+	Spines           int     `yaml:"spines,omitempty" doc:"number of spine switches, each connected to every leaf"`
 	HostsPerLeaf     int     `yaml:"hosts_per_leaf" doc:"hosts on each leaf"`
 	Oversubscription float64 `yaml:"oversubscription,omitempty" doc:"host bandwidth of a leaf over its uplink bandwidth; sets the number of spines"`
-	HostLink         Cable   `yaml:"host_link" doc:"between hosts and their switch"`
-	FabricLink       Cable   `yaml:"fabric_link" doc:"between switches"`
+	HostLink         Cable   `yaml:"host_link" doc:"links between hosts and their switch"`
+	FabricLink       Cable   `yaml:"fabric_link" doc:"links between switches"`
 }
 
 func leafSpineDefaults() *LeafSpineParams {
 	return &LeafSpineParams{Leaves: 4, Spines: 4, HostsPerLeaf: 4, HostLink: usual, FabricLink: usual}
 }
 
-// Stated is called for each key in a scenario: spines and oversubscription replace each other.
+// Stated clears the alternative of a key that a scenario sets: spines and oversubscription replace each other.
 func (p *LeafSpineParams) Stated(key string) {
 	switch key {
 	case "spines":
@@ -36,16 +36,16 @@ func (p *LeafSpineParams) spines() (int, error) {
 		return p.Spines, between("spines", p.Spines, 1, MaxPorts)
 	}
 	if !(p.Oversubscription > 0 && p.Oversubscription <= MaxNodes) {
-		return 0, fmt.Errorf("oversubscription is %v; allowed: more than 0, such as 1 (none) or 4", p.Oversubscription)
+		return 0, fmt.Errorf("oversubscription is %v (expected more than 0, such as 1 for none, or 4)", p.Oversubscription)
 	}
 	down := float64(float64(p.HostsPerLeaf) * float64(p.HostLink.Rate))
 	exact := down / float64(p.Oversubscription*float64(p.FabricLink.Rate))
 	n := math.Round(exact)
 	switch {
 	case math.Abs(exact-n) > 1e-6 || n < 1 || n > MaxPorts:
-		return 0, fmt.Errorf("oversubscription is %v, which needs %.4g spines for %d hosts of %s on uplinks of %s; allowed: values that give a whole number, 1 to %d", p.Oversubscription, exact, p.HostsPerLeaf, p.HostLink.Rate, p.FabricLink.Rate, MaxPorts)
+		return 0, fmt.Errorf("oversubscription is %v, which needs %.4g spines for %d hosts of %s on uplinks of %s (expected values that give a whole number, 1 to %d)", p.Oversubscription, exact, p.HostsPerLeaf, p.HostLink.Rate, p.FabricLink.Rate, MaxPorts)
 	case p.Spines != 0 && p.Spines != int(n):
-		return 0, fmt.Errorf("spines is %d, but an oversubscription of %v needs %d; allowed: one of the two keys", p.Spines,
+		return 0, fmt.Errorf("spines is %d, but an oversubscription of %v needs %d (expected only one of the two keys)", p.Spines,
 			p.Oversubscription, int(n))
 	}
 	return int(n), nil

@@ -8,8 +8,8 @@ type LinearParams struct {
 	Switches       int   `yaml:"switches" doc:"number of switches in the chain"`
 	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"hosts on each switch"`
 	Hosts          []int `yaml:"hosts,omitempty" doc:"number of hosts on each switch in order, instead of hosts_per_switch"`
-	HostLink       Cable `yaml:"host_link" doc:"between hosts and their switch"`
-	FabricLink     Cable `yaml:"fabric_link" doc:"between switches"`
+	HostLink       Cable `yaml:"host_link" doc:"links between hosts and their switch"`
+	FabricLink     Cable `yaml:"fabric_link" doc:"links between switches"`
 }
 
 func linearDefaults() *LinearParams {
@@ -38,7 +38,7 @@ func newLinear(params any) (*Graph, error) {
 		return nil, err
 	}
 	if len(p.Hosts) > 0 && len(p.Hosts) != p.Switches {
-		return nil, fmt.Errorf("hosts has %d numbers; allowed: one for each of the %d switches", len(p.Hosts), p.Switches)
+		return nil, fmt.Errorf("hosts has %d numbers (expected one for each of the %d switches)", len(p.Hosts), p.Switches)
 	}
 	for i, n := range p.Hosts {
 		if err := between(fmt.Sprintf("hosts[%d]", i), n, 0, MaxPorts-2); err != nil {

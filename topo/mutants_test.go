@@ -57,12 +57,12 @@ func TestPropertiesCatch(t *testing.T) {
 	}
 	// leaf0 is node 6; hosts 2 and 3 are on leaf1; its ports 2 and 3 lead to spines.
 	for name, change := range map[string]func(*route.Table){
-		"a missing path":    func(r *route.Table) { r.Sets[r.To[2]].Len = 1 },
-		"no path":           func(r *route.Table) { r.To[2] = 0 },
-		"a detour":          func(r *route.Table) { r.To[0] = r.To[2] },
-		"a port twice":      func(r *route.Table) { at := r.Sets[r.To[2]].At; r.Ports[at] = r.Ports[at+1] },
-		"the wrong host":    func(r *route.Table) { r.To[0] = r.To[1] },
-		"a way back to one": func(r *route.Table) { r.To[2] = r.To[0] },
+		"a missing path": func(r *route.Table) { r.Sets[r.To[2]].Len = 1 },
+		"no path":        func(r *route.Table) { r.To[2] = 0 },
+		"a detour":       func(r *route.Table) { r.To[0] = r.To[2] },
+		"a port twice":   func(r *route.Table) { at := r.Sets[r.To[2]].At; r.Ports[at] = r.Ports[at+1] },
+		"the wrong host": func(r *route.Table) { r.To[0] = r.To[1] },
+		"a path back":    func(r *route.Table) { r.To[2] = r.To[0] },
 	} {
 		g := fresh()
 		tables := Routes(g, nil)

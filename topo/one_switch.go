@@ -5,7 +5,7 @@ import "github.com/xoff-net/xoff/base/units"
 // OneSwitchParams describes a star: switch0, with host i at port i.
 type OneSwitchParams struct {
 	Hosts    int   `yaml:"hosts" doc:"number of hosts"`
-	HostLink Cable `yaml:"host_link" doc:"between hosts and their switch"`
+	HostLink Cable `yaml:"host_link" doc:"links between hosts and their switch"`
 }
 
 // usual is the default cable.

@@ -68,7 +68,7 @@ func (g *Graph) PortsLike(patterns string) ([][]bool, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("no node or port matches %q%s; allowed: names such as %s, with * for any text", pattern,
+			return nil, fmt.Errorf("no node or port matches %q%s (expected names such as %s, with * for any text)", pattern,
 				g.MeantNode(pattern, 0, g.Nodes()), g.example())
 		}
 	}
@@ -104,7 +104,7 @@ func didYouMean(pattern string, names []string) string {
 	if near == "" || letters(near) == letters(pattern) {
 		return ""
 	}
-	return fmt.Sprintf(" (did you mean %q?)", near)
+	return fmt.Sprintf("; did you mean %q?", near)
 }
 
 func letters(name string) string {

@@ -20,7 +20,7 @@ func TestPortsLike(t *testing.T) {
 		{"*.to-host3", "leaf1: 1"},
 		{"spine0.to-*, host[12]", "host1: 0, host2: 0, spine0: 0 1"},
 		{"leaf0.port[0-1],leaf0.to-spine0", "leaf0: 0 1 2"},
-		{"leaf0,nowhere", `no node or port matches "nowhere"; allowed: names such as`},
+		{"leaf0,nowhere", `no node or port matches "nowhere" (expected names such as`},
 		{"leaf0.port9", `no node or port matches "leaf0.port9"`},
 		{"leaf[", `"leaf[" is not a pattern`},
 		{"", `no node or port matches ""`},

@@ -41,9 +41,9 @@ func (g *Graph) LinkNamed(name string) (int, error) {
 		}
 	}
 	if lanes > 0 {
-		return -1, fmt.Errorf("there are %d links %q; allowed: %s#0 to %s#%d", lanes, name, name, name, lanes-1)
+		return -1, fmt.Errorf("there are %d links %q (expected %s#0 to %s#%d)", lanes, name, name, name, lanes-1)
 	}
-	return -1, fmt.Errorf("there is no link %q%s; allowed: two neighbours joined by a dash, such as %s", name,
+	return -1, fmt.Errorf("there is no link %q%s (expected two neighbours joined by a dash, such as %s)", name,
 		didYouMean(name, g.linkNames()), g.LinkName(len(g.Links)-1))
 }
 
@@ -76,7 +76,7 @@ func (g *Graph) LinksLike(pattern string) ([]int, error) {
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("no link matches %q%s; allowed: two neighbours joined by a dash, such as %s, with * for any text",
+		return nil, fmt.Errorf("no link matches %q%s (expected two neighbours joined by a dash, such as %s, with * for any text)",
 			pattern, didYouMean(pattern, g.linkNames()), g.LinkName(len(g.Links)-1))
 	}
 	return found, nil
@@ -93,7 +93,7 @@ func CheckPattern(pattern string) error {
 	if _, err := path.Match(pattern, ""); err == nil {
 		return nil
 	}
-	return fmt.Errorf("%q is not a pattern; allowed: a name, with * for any text, ? for any letter, [0-3] for a range", pattern)
+	return fmt.Errorf("%q is not a pattern (expected a name, with * for any text, ? for any letter, [0-3] for a range)", pattern)
 }
 
 // HostsLike returns the hosts that match a list of patterns. A pattern matches names of hosts
@@ -151,7 +151,7 @@ func (g *Graph) hostsLike(pattern string) ([]int, error) {
 		}
 	}
 	if !matched {
-		return nil, fmt.Errorf("no host matches %q%s; allowed: names and patterns of hosts (%s), groups (%s) and switches with hosts", pattern, didYouMean(pattern, g.hostWords()), Brief(g.Names[:g.Hosts]), Brief(g.groupNames()))
+		return nil, fmt.Errorf("no host matches %q%s (expected names and patterns of hosts (%s), groups (%s) and switches with hosts)", pattern, didYouMean(pattern, g.hostWords()), Brief(g.Names[:g.Hosts]), Brief(g.groupNames()))
 	}
 	var hosts []int
 	for h, on := range in {

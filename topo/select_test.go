@@ -35,7 +35,7 @@ func TestHostsLike(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ patterns, want string }{
-		{"host12", `no host matches "host12"; allowed: names and patterns of hosts (host0, host1, host2 ... host11), groups (all, rack0, rack1, rack2) and switches with hosts`},
+		{"host12", `no host matches "host12" (expected names and patterns of hosts (host0, host1, host2 ... host11), groups (all, rack0, rack1, rack2) and switches with hosts)`},
 		{"host0 spine0", `no host matches "spine0"`},
 		{"host[", `"host[" is not a pattern`},
 		{"!x", `no host matches "x"`},
@@ -68,20 +68,20 @@ func TestLinksLike(t *testing.T) {
 		"switch0-switch1":   "switch0-switch1#0 switch0-switch1#1 switch0-switch1#2",
 		"switch1-switch0#2": "switch0-switch1#2",
 		"switch*#[02]":      "switch0-switch1#0 switch0-switch1#2",
-		"switch0-switch1#3": `no link matches "switch0-switch1#3"; allowed: two neighbours joined by a dash, such as switch0-switch1#2, with * for any text`,
-		"host0-host1":       `no link matches "host0-host1"; allowed: two neighbours joined by a dash, such as switch0-switch1#2, with * for any text`,
-		"[":                 `"[" is not a pattern; allowed: a name, with * for any text, ? for any letter, [0-3] for a range`,
+		"switch0-switch1#3": `no link matches "switch0-switch1#3" (expected two neighbours joined by a dash, such as switch0-switch1#2, with * for any text)`,
+		"host0-host1":       `no link matches "host0-host1" (expected two neighbours joined by a dash, such as switch0-switch1#2, with * for any text)`,
+		"[":                 `"[" is not a pattern (expected a name, with * for any text, ? for any letter, [0-3] for a range)`,
 	} {
 		if got := names(pattern); got != want {
 			t.Errorf("%s: %s", pattern, got)
 		}
 	}
 	for name, want := range map[string]string{
-		"switch0-switch1":   `there are 3 links "switch0-switch1"; allowed: switch0-switch1#0 to switch0-switch1#2`,
-		"switch1-switch0":   `there are 3 links "switch1-switch0"; allowed: switch1-switch0#0 to switch1-switch0#2`,
-		"switch0-switch1#3": `there is no link "switch0-switch1#3"; allowed: two neighbours joined by a dash, such as switch0-switch1#2`,
-		"host0-switch1":     `there is no link "host0-switch1"; allowed: two neighbours joined by a dash, such as switch0-switch1#2`,
-		"":                  `there is no link ""; allowed: two neighbours joined by a dash, such as switch0-switch1#2`,
+		"switch0-switch1":   `there are 3 links "switch0-switch1" (expected switch0-switch1#0 to switch0-switch1#2)`,
+		"switch1-switch0":   `there are 3 links "switch1-switch0" (expected switch1-switch0#0 to switch1-switch0#2)`,
+		"switch0-switch1#3": `there is no link "switch0-switch1#3" (expected two neighbours joined by a dash, such as switch0-switch1#2)`,
+		"host0-switch1":     `there is no link "host0-switch1" (expected two neighbours joined by a dash, such as switch0-switch1#2)`,
+		"":                  `there is no link "" (expected two neighbours joined by a dash, such as switch0-switch1#2)`,
 	} {
 		if i, err := pair.LinkNamed(name); err == nil || err.Error() != want || i != -1 {
 			t.Errorf("%s: link %d, %v", name, i, err)

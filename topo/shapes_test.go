@@ -96,6 +96,21 @@ var shapes = []shape{
 		joined: []string{"dci0-relay0", "dci1-relay1", "relay0-relay1"},
 	},
 	{
+		// 2 segments of 3 servers with 2 NICs: 12 hosts, 4 leaves, 2 spines with 2 cables to
+		// each leaf. host7 is NIC 1 of server 3, the first of segment 1: on leaf 1*2 + 1.
+		name: "rail", params: &RailParams{Segments: 2, Servers: 3, Rails: 2, Spines: 2, Cables: 2, SpineGroups: 1, Planes: 1, HostLink: slow, FabricLink: fast},
+		hosts: 12, switches: 6, links: 12 + 4*2*2, diameter: 4, ports: map[string]int{"leaf0": 3 + 4, "spine1": 8},
+		groups: "all segment0 segment1 rail0 rail1", racks: 4, joined: []string{"host0-leaf0", "host1-leaf1", "host7-leaf3", "leaf3-spine1#1"},
+	},
+	{
+		// 2 groups, one per rail, of 2 spines; 2 planes of 2 cores. Leaf 3 is rail 1 of
+		// segment 1: spines 2 and 3. Spine 3 is in plane 1: cores 2 and 3. Between rails:
+		// leaf, spine, core, spine, leaf, with 6 links.
+		name: "rail", params: &RailParams{Segments: 2, Servers: 2, Rails: 2, Spines: 4, Cables: 1, Cores: 4, SpineGroups: 2, Planes: 2, HostLink: slow, FabricLink: fast},
+		hosts: 8, switches: 12, links: 8 + 4*2 + 4*2, diameter: 6, ports: map[string]int{"leaf0": 4, "spine3": 4, "core0": 2},
+		groups: "all segment0 segment1 rail0 rail1", racks: 4, joined: []string{"leaf3-spine2", "leaf3-spine3", "leaf2-spine0", "spine3-core2", "spine2-core1", "spine0-core0"},
+	},
+	{
 		name: "ring", params: &RingParams{Switches: 3, HostsPerSwitch: 1, HostLink: slow, FabricLink: fast},
 		hosts: 3, switches: 3, links: 6, diameter: 3, ports: map[string]int{"switch0": 3}, groups: "all", racks: 3,
 		joined: []string{"switch2-switch0"},
@@ -112,7 +127,7 @@ var shapes = []shape{
 		joined: []string{"switch0-switch3", "switch1-switch2"},
 	},
 	{
-		// 16 switches with two links of their own each; at most two hops per dimension.
+		// 16 switches, two links per switch; at most two hops per dimension.
 		name: "torus", params: &TorusParams{Rows: 4, Columns: 4, HostsPerSwitch: 1, HostLink: slow, FabricLink: fast},
 		hosts: 16, switches: 16, links: 16 + 32, diameter: 6, ports: map[string]int{"switch0_0": 5, "switch3_3": 5}, groups: "all", racks: 16,
 		joined: []string{"switch0_0-switch0_3", "switch0_0-switch3_0", "switch1_2-switch2_2", "host6-switch1_2"}, circular: true,
@@ -218,7 +233,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Default cables are those of the papers' set-ups.
+// Default cables match the papers' set-ups.
 func TestDefaultCables(t *testing.T) {
 	us := units.Microsecond
 	for _, c := range []struct {
@@ -253,7 +268,7 @@ func TestDefaultCables(t *testing.T) {
 
 // Fig. 16 of DSH: with S0-L3 and S1-L0 down, leaves forward between spines, and the buffers
 // have cyclic dependencies.
-func TestFailuresMakeCircles(t *testing.T) {
+func TestFailuresMakeCycles(t *testing.T) {
 	g := LeafSpine(4, 2, 2, slow, fast)
 	if circular(g) {
 		t.Error("cyclic dependencies without failures")

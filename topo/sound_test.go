@@ -67,7 +67,7 @@ func checkSound(t failer, g *Graph) {
 	}
 	for i, name := range g.Names {
 		if (g.Host(name) == i) != (i < g.Hosts) {
-			t.Fatalf("node %d is called %s", i, name)
+			t.Fatalf("node %d, %s: wrong result of Host", i, name)
 		}
 	}
 	for i := range g.Links {
@@ -92,7 +92,7 @@ func checkRoutes(t failer, g *Graph, tables []*route.Table) {
 				set[int(p)] = true
 			}
 			if len(set) != len(tables[n].Set(uint16(dst))) {
-				t.Fatalf("%s to %s: a port twice", g.Names[n], g.Names[dst])
+				t.Fatalf("%s to %s: duplicate port", g.Names[n], g.Names[dst])
 			}
 			for p, peer := range at[n] {
 				if set[p] != (dist[peer] == dist[n]-1 && (peer >= g.Hosts || peer == dst)) {
@@ -153,7 +153,7 @@ func circular(g *Graph) bool {
 // drawParams draws parameters of a random generator.
 func drawParams(t *rapid.T) (string, any) {
 	n := func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
-	name := rapid.SampledFrom([]string{"one-switch", "dumbbell", "linear", "leaf-spine", "fat-tree", "clos3", "two-dc", "ring", "full-mesh", "torus"}).Draw(t, "topology")
+	name := rapid.SampledFrom([]string{"one-switch", "dumbbell", "linear", "leaf-spine", "fat-tree", "clos3", "two-dc", "ring", "full-mesh", "torus", "rail"}).Draw(t, "topology")
 	switch name {
 	case "one-switch":
 		return name, &OneSwitchParams{Hosts: n("hosts", 2, 9), HostLink: slow}
@@ -173,6 +173,15 @@ func drawParams(t *rapid.T) (string, any) {
 		return name, &RingParams{Switches: n("switches", 3, 8), HostsPerSwitch: n("hosts", 1, 2), HostLink: slow, FabricLink: fast}
 	case "full-mesh":
 		return name, &FullMeshParams{Switches: n("switches", 2, 6), HostsPerSwitch: n("hosts", 1, 3), HostLink: slow, FabricLink: fast}
+	case "rail":
+		p := &RailParams{Rails: n("rails", 1, 3), Segments: n("segments", 1, 2), Servers: n("servers", 2, 3), Cables: n("cables", 1, 2), Spines: n("spines", 1, 3),
+			SpineGroups: 1, Planes: 1, HostLink: slow, FabricLink: fast}
+		if n("cores", 0, 1) == 1 {
+			p.Planes = n("planes", 1, 2)
+			p.SpineGroups = p.Rails * n("per rail", 1, p.Segments)
+			p.Spines, p.Cores = p.SpineGroups*p.Planes*n("spines", 1, 2), p.Planes*n("cores per plane", 1, 2)
+		}
+		return name, p
 	default:
 		return name, &TorusParams{Rows: n("rows", 2, 5), Columns: n("columns", 2, 5), HostsPerSwitch: n("hosts", 1, 2), HostLink: slow, FabricLink: fast}
 	}

@@ -1,5 +1,6 @@
-// Package topo generates the topologies that scenarios name, as plain data: nodes, ports,
-// links and groups of hosts. There is one file per generator; the table Topologies lists all.
+// Package topo generates the topologies that scenarios name, as plain data for package fabric:
+// nodes, ports, links and groups of hosts. There is one file per generator; the table Topologies
+// lists all.
 package topo
 
 import (
@@ -44,6 +45,11 @@ var Topologies = registry.NewTable("topology",
 		Name: "one-switch", Doc: "one switch with all hosts (a star)", Params: func() any { return oneSwitchDefaults() }, New: newOneSwitch,
 	},
 	registry.Entry[New]{
+		Name: "rail", Doc: "rail-optimised: NIC r of every server of a segment is on leaf r of that segment; spines, and cores if there are any, connect the leaves",
+		Paper:  "NVIDIA DGX SuperPOD reference architectures; Spectrum-X template of SimAI",
+		Params: func() any { return railDefaults() }, New: newRail,
+	},
+	registry.Entry[New]{
 		Name: "ring", Doc: "a ring of switches; with four or more, shortest paths have cyclic buffer dependencies",
 		Paper: "set-up of Roundabout", Params: func() any { return ringDefaults() }, New: newRing,
 	},
@@ -59,11 +65,12 @@ var Topologies = registry.NewTable("topology",
 
 // Graph is a topology. Nodes 0 to Hosts-1 are hosts with one link each; switches follow.
 type Graph struct {
-	Hosts  int
-	Names  []string // names of the nodes
-	Links  []Link
-	Rack   []int   // by host; hosts of one switch share a rack
-	Groups []Group // hosts that workloads and overrides can name: all, the racks, and the topology's own
+	Hosts     int
+	Names     []string // names of the nodes
+	Links     []Link
+	Rack      []int   // by host; hosts of one switch share a rack
+	PerServer int     // NICs per server, with consecutive numbers; 0: the topology has no servers
+	Groups    []Group // hosts that workloads and overrides can name: all, the racks, and the topology's own
 
 	index map[string]int // node by name
 }

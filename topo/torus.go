@@ -11,8 +11,8 @@ type TorusParams struct {
 	Rows           int   `yaml:"rows" doc:"rows of switches"`
 	Columns        int   `yaml:"columns" doc:"columns of switches"`
 	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"hosts on each switch"`
-	HostLink       Cable `yaml:"host_link" doc:"between hosts and their switch"`
-	FabricLink     Cable `yaml:"fabric_link" doc:"between switches"`
+	HostLink       Cable `yaml:"host_link" doc:"links between hosts and their switch"`
+	FabricLink     Cable `yaml:"fabric_link" doc:"links between switches"`
 }
 
 func torusDefaults() *TorusParams {

@@ -15,11 +15,11 @@ import (
 type TwoDCParams struct {
 	K            int   `yaml:"k" doc:"ports per switch of the fat-trees; even"`
 	HostsPerEdge int   `yaml:"hosts_per_edge,omitempty" doc:"hosts on each edge switch; 0: k/2"`
-	HostLink     Cable `yaml:"host_link" doc:"between hosts and their switch"`
-	FabricLink   Cable `yaml:"fabric_link" doc:"between switches"`
-	DCILink      Cable `yaml:"dci_link" doc:"between cores and the DCI switch"`
-	LongLink     Cable `yaml:"long_link" doc:"between the DCI switches, or their relays"`
-	RelayLink    Cable `yaml:"relay_link,omitempty" doc:"between each DCI switch and its relay at the end of the long link; not given: no relays"`
+	HostLink     Cable `yaml:"host_link" doc:"links between hosts and their switch"`
+	FabricLink   Cable `yaml:"fabric_link" doc:"links between switches"`
+	DCILink      Cable `yaml:"dci_link" doc:"links between cores and the DCI switch"`
+	LongLink     Cable `yaml:"long_link" doc:"link between the DCI switches, or between their relays"`
+	RelayLink    Cable `yaml:"relay_link,omitempty" doc:"links between each DCI switch and its relay at the end of the long link; default: no relays"`
 }
 
 func twoDCDefaults() *TwoDCParams {

@@ -1,5 +1,5 @@
-// Package workload generates the flows of a scenario: sizes, arrival times and pairs of
-// hosts. Scenario building calls it; each generator is an entry of Generators.
+// Package workload generates the flows of a scenario for package fabric: sizes, arrival times
+// and pairs of hosts. Each generator is an entry of Generators.
 package workload
 
 import (
@@ -39,7 +39,9 @@ var CDFs = []CDF{
 	table("cache", "Facebook cache", packets, 1, 0, 1, 36, 2, 40, 7, 46, 13, 50, 67, 60, 133, 70, 667, 78, 1333, 80, 2000, 90, 2667, 99, 33333, 100),
 	table("data_mining", "VL2", packets, 1, 0, 1, 50, 2, 60, 3, 70, 7, 80, 267, 90, 2107, 95, 66667, 99, 666667, 100),
 	table("fb_hadoop", "Facebook Hadoop, as in HPCC", 1, 0, 0, 100, 1, 200, 2, 300, 5, 350, 15, 400, 20, 500, 30, 600, 40, 700, 50, 1000, 60, 2000, 67, 7000, 70, 30000, 72, 50000, 82, 80000, 87, 120000, 90, 300000, 95, 1000000, 97.5, 2000000, 99, 10000000, 100),
+	table("hadoop_dsh", "Facebook Hadoop, as in the programs of DSH", packets, 1, 0, 24, 10, 30, 20, 33, 30, 33, 40, 50, 50, 53, 60, 67, 70, 120, 80, 160, 90, 200, 95, 667, 96, 6667, 97, 66667, 99, 333333, 100),
 	table("websearch", "DCTCP", 1, 0, 0, 10000, 15, 20000, 20, 30000, 30, 50000, 40, 80000, 53, 200000, 60, 1000000, 70, 2000000, 80, 5000000, 90, 10000000, 97, 30000000, 100),
+	table("websearch_dsh", "DCTCP, as in the programs of DSH", packets, 6, 0, 6, 15, 13, 20, 19, 30, 33, 40, 53, 53, 133, 60, 667, 70, 1333, 80, 3333, 90, 6667, 97, 20000, 100),
 	table("websearch_ns3", "DCTCP, as in the programs of PowerTCP and Reverie", 1, 0, 0, 2000, 0, 2100, 2, 2500, 5, 6000, 10, 10000, 15, 20000, 20, 30000, 30, 50000, 40, 80000, 53, 200000, 60, 1000000, 70, 2000000, 80, 5000000, 90, 10000000, 97, 30000000, 100),
 }
 
@@ -60,7 +62,8 @@ func FindCDF(name string) (*CDF, error) {
 		}
 		names = append(names, CDFs[i].Name)
 	}
-	return nil, fmt.Errorf("%w, a size such as 64KB, or a file such as ./sizes.txt", registry.Unknown("sizes", name, names))
+	return nil, fmt.Errorf("unknown sizes %q%s (allowed: %s, a size such as 64KB, a file such as ./sizes.txt)",
+		name, registry.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
 // sizes returns the distribution that a scenario names: a size, a table, or a file, whose
@@ -71,7 +74,7 @@ func (e *Env) sizes(key, s string) (*CDF, error) {
 		return nil, &KeyError{key, err}
 	}
 	if err := cdf.Validate(); err != nil {
-		return nil, keyf(key, "%w; allowed: a table, a file, or a size such as 64KB", err)
+		return nil, keyf(key, "%w (expected a table, a file, or a size such as 64KB)", err)
 	}
 	return cdf, e.checkSize(key, cdf.Points[len(cdf.Points)-1].Size)
 }
@@ -127,21 +130,21 @@ func ParseCDF(name string, r io.Reader) (*CDF, error) {
 			return nil, fmt.Errorf("%s:%d: "+format, append([]any{name, n}, args...)...)
 		}
 		if len(words) != 2 {
-			return fail("there are %d columns; allowed: two, a size in bytes and a share", len(words))
+			return fail("there are %d columns (expected two, a size in bytes and a share)", len(words))
 		}
 		size, err := strconv.ParseFloat(words[0], 64)
 		if size > 1e15 { // also true for numbers that overflow
-			return fail("%.40s is too large; allowed: up to 1e15 bytes", words[0])
+			return fail("%.40s is too large (expected up to 1e15 bytes)", words[0])
 		}
 		if err != nil || !(size >= 0) {
-			return fail("%.40q is not a size; allowed: bytes, as a plain number", words[0])
+			return fail("%.40q is not a size (expected bytes, as a plain number)", words[0])
 		}
 		p, err := strconv.ParseFloat(words[1], 64)
 		if err != nil || !(p >= 0 && p <= 100) {
-			return fail("%.40q is not a share; allowed: 0 to 100 %%, or 0 to 1", words[1])
+			return fail("%.40q is not a share (expected 0 to 100 %%, or 0 to 1)", words[1])
 		}
 		if len(c.Points) == maxPoints {
-			return fail("the table is too long; allowed: at most %d points", maxPoints)
+			return fail("the table is too long (expected at most %d points)", maxPoints)
 		}
 		c.Points = append(c.Points, Point{units.Bytes(size + 0.5), p})
 	}
@@ -174,7 +177,7 @@ func plainText(in *bufio.Reader) error {
 		return err
 	}
 	if len(head) >= 2 && (head[0] == 0xff && head[1] == 0xfe || head[0] == 0xfe && head[1] == 0xff || (head[0] == 0) != (head[1] == 0)) {
-		return errors.New("this is text in UTF-16; allowed: UTF-8, as the editor can save it, or `iconv -f UTF-16 -t UTF-8`")
+		return errors.New("this is text in UTF-16; fix: save it as UTF-8 in the editor, or run `iconv -f UTF-16 -t UTF-8`")
 	}
 	return nil
 }
@@ -182,7 +185,7 @@ func plainText(in *bufio.Reader) error {
 // Validate returns an error if the points are not a distribution.
 func (c *CDF) Validate() error {
 	if len(c.Points) < 2 {
-		return fmt.Errorf("sizes %s: needs at least two points", c.Name)
+		return fmt.Errorf("sizes %s: %d points (expected at least 2)", c.Name, len(c.Points))
 	}
 	for i, p := range c.Points {
 		if p.Size < 0 || p.P < 0 || p.P > 1 {
@@ -193,7 +196,7 @@ func (c *CDF) Validate() error {
 		}
 	}
 	if last := c.Points[len(c.Points)-1]; last.P != 1 {
-		return fmt.Errorf("sizes %s: the last point must be at 100 %%, not %v %%", c.Name, 100*last.P)
+		return fmt.Errorf("sizes %s: the last point is at %v %% (expected 100 %%)", c.Name, 100*last.P)
 	}
 	if c.Mean() <= 0 {
 		return fmt.Errorf("sizes %s: all flows are empty", c.Name)

@@ -31,9 +31,9 @@ func (c *Collective) check(e *Env) (ranks, teams int, err error) {
 	switch {
 	case err != nil:
 	case c.Order != "hosts" && c.Order != "across_racks":
-		err = keyf("order", "%q is unknown; allowed: hosts, across_racks", c.Order)
+		err = keyf("order", "%q is unknown (allowed: hosts, across_racks)", c.Order)
 	case len(e.From)%ranks != 0:
-		err = keyf("ranks", "%d hosts cannot be divided into operations of %d; allowed: a divisor of the number of hosts", len(e.From), ranks)
+		err = keyf("ranks", "%d hosts cannot be divided into operations of %d (expected a divisor of the number of hosts)", len(e.From), ranks)
 	}
 	return ranks, len(e.From) / ranks, err
 }
@@ -140,7 +140,7 @@ func (g *RingAllReduce) Uses() Uses { return collectiveUses }
 func (g *RingAllReduce) Check(e *Env) (float64, error) {
 	n, teams, err := (*Collective)(g).check(e)
 	if err == nil && g.Size < units.Bytes(n) {
-		err = keyf("size", "%s in %d pieces leaves empty pieces; allowed: at least a byte for each rank", g.Size, n)
+		err = keyf("size", "%s in %d pieces leaves empty pieces (expected at least a byte for each rank)", g.Size, n)
 	}
 	return float64(2*(n-1)) * float64(n) * float64(teams) * float64(g.Repeat), err
 }
@@ -179,9 +179,9 @@ func (g *HalvingDoubling) Check(e *Env) (float64, error) {
 	switch {
 	case err != nil:
 	case n&(n-1) != 0:
-		err = keyf("ranks", "%d is not a power of two; allowed: 2, 4, 8 and so on", n)
+		err = keyf("ranks", "%d is not a power of two (expected a power of two, at least 2)", n)
 	case g.Size < units.Bytes(n):
-		err = keyf("size", "%s in %d pieces leaves empty pieces; allowed: at least a byte for each rank", g.Size, n)
+		err = keyf("size", "%s in %d pieces leaves empty pieces (expected at least a byte for each rank)", g.Size, n)
 	}
 	return 2 * float64(bits.Len(uint(n))-1) * float64(n) * float64(teams) * float64(g.Repeat), err
 }
@@ -255,7 +255,7 @@ func (g *AllToAll) collective() *Collective {
 func (g *AllToAll) Check(e *Env) (float64, error) {
 	n, teams, err := g.collective().check(e)
 	if err == nil && g.Size < units.Bytes(n-1) {
-		err = keyf("size", "%s in %d pieces leaves empty pieces; allowed: at least a byte for each other rank", g.Size, n-1)
+		err = keyf("size", "%s in %d pieces leaves empty pieces (expected at least a byte for each other rank)", g.Size, n-1)
 	}
 	return float64(n-1) * float64(n) * float64(teams) * float64(g.Repeat), first(err, checkCount("parallel", g.Parallel, 0, maxRepeat))
 }

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/job"
 )
 
 // Fabric describes the hosts to generators.
@@ -10,6 +11,16 @@ type Fabric struct {
 	Rack  []int        // by host
 	Group []int        // by host: its pod or data centre
 	Rates []units.Rate // by host: the rate of its link
+	// GPUs are the ranks that jobs can use, by server. ScaleUp is the network of domains.
+	GPUs    []GPU
+	ScaleUp job.ScaleUp
+}
+
+// GPU is a processor of a server.
+type GPU struct {
+	Host   int32 // its NIC
+	Server int32
+	Domain int32 // scale-up domain; -1: none
 }
 
 // Hosts returns the number of hosts.

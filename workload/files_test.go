@@ -23,22 +23,22 @@ func TestParseCDF(t *testing.T) {
 		}
 	}
 	for text, message := range map[string]string{
-		"":                "sizes f: needs at least two points",
-		"1 0\n2":          "f:2: there are 1 columns; allowed: two",
+		"":                "sizes f: 0 points (expected at least 2)",
+		"1 0\n2":          "f:2: there are 1 columns (expected two",
 		"1 0\nx 1":        `f:2: "x" is not a size`,
 		"1 0\n-5 1":       `f:2: "-5" is not a size`,
 		"1 0\n5 101":      `f:2: "101" is not a share`,
 		"1 0\n5 NaN":      `f:2: "NaN" is not a share`,
 		"1 0\n5 .5\n4 1":  "sizes f: point 3 is smaller",
-		"1 0\n9e15 1":     "f:2: 9e15 is too large; allowed: up to 1e15 bytes",
-		"1 0\n1e999 1":    "f:2: 1e999 is too large; allowed: up to 1e15 bytes",
-		"\xff\xfe1\x00":   "f: this is text in UTF-16; allowed: UTF-8",
-		"1\x00 \x000\x00": "f: this is text in UTF-16; allowed: UTF-8",
-		"1 0\n5 90":       "sizes f: the last point must be at 100 %",
+		"1 0\n9e15 1":     "f:2: 9e15 is too large (expected up to 1e15 bytes)",
+		"1 0\n1e999 1":    "f:2: 1e999 is too large (expected up to 1e15 bytes)",
+		"\xff\xfe1\x00":   "f: this is text in UTF-16; fix: save it as UTF-8",
+		"1\x00 \x000\x00": "f: this is text in UTF-16; fix: save it as UTF-8",
+		"1 0\n5 90":       "sizes f: the last point is at 90 % (expected 100 %)",
 		"0 0\n0 1":        "sizes f: all flows are empty",
 	} {
 		if _, err := ParseCDF("f", strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), message) {
-			t.Errorf("%q: got %v; wanted: %s", text, err, message)
+			t.Errorf("%q: got %v; want %s", text, err, message)
 		}
 	}
 }
@@ -67,15 +67,15 @@ func TestTraceCSV(t *testing.T) {
 		"src,dst,start_ps,size_bytes,what\n":                    `f:1: column "what" is unknown`,
 		"src,src,start_ps,size_bytes\n":                         `f:1: column "src" is unknown or repeated`,
 		head + "host0\n":                                        "f:2: wrong number of fields",
-		head + "host0,host9,0,1,,,,,\n":                         `f:2: there is no host "host9"; allowed: host0 to host3`,
+		head + "host0,host9,0,1,,,,,\n":                         `f:2: there is no host "host9" (allowed: host0 to host3)`,
 		head + "host0,host0,0,1,,,,,\n":                         "f:2: host0 sends to itself",
-		head + "host0,host1,-1,1,,,,,\n":                        `f:2: start_ps is "-1"; allowed: 0 to`,
-		head + "host0,host1,,1,,,,,\n":                          `f:2: start_ps is ""; allowed: 0 to`,
-		head + "host0,host1,0,0,,,,,\n":                         `f:2: size_bytes is "0"; allowed: 1 to`,
+		head + "host0,host1,-1,1,,,,,\n":                        `f:2: start_ps is "-1" (expected 0 to`,
+		head + "host0,host1,,1,,,,,\n":                          `f:2: start_ps is "" (expected 0 to`,
+		head + "host0,host1,0,0,,,,,\n":                         `f:2: size_bytes is "0" (expected 1 to`,
 		head + "host0,host1,0,900000000000000,,,,,\n":           "f:2: a flow has 900000000000000 bytes",
 		head + "host0,host1,1000000000000,1,,,,,\n":             "f:2: a flow starts at 1s",
 		head + "host0,host1,0,1,,,,,4294967296\n":               `f:2: hash is "4294967296"`,
-		head + "host0,host1,0,1,,,,7,\n":                        "f:2: id is 7; allowed: rows in order, this one is 0",
+		head + "host0,host1,0,1,,,,7,\n":                        "f:2: id is 7 (expected rows in order: this one is 0)",
 		head + "host0,host1,0,1,,x,,,\n":                        `f:2: after has "x"`,
 		head + "host0,host1,0,1,,,5,,\n":                        "f:2: delay_ps or until_ps without after",
 		head + "host0,host1,0,1,,1,,,\n":                        "f: flow 0 waits for flow 1",
@@ -88,7 +88,7 @@ func TestTraceCSV(t *testing.T) {
 		"src,dst,start,size\n\"host0,host1,0,1KB\n":             "f:",
 	} {
 		if _, err := ReadTrace(e, &Trace{Path: "f", Format: "auto"}, strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), message) {
-			t.Errorf("%q: got %v; wanted: %s", text, err, message)
+			t.Errorf("%q: got %v; want %s", text, err, message)
 		}
 	}
 	if _, err := ReadTrace(e, &Trace{Path: "f", Format: "csv", Workloads: []string{"a"}}, strings.NewReader(head+"host0,host1,0,1,b,,,,\n")); err == nil || !strings.Contains(err.Error(), "is not in the list") {
@@ -113,12 +113,12 @@ func TestTraceSeparators(t *testing.T) {
 		}
 	}
 	for text, message := range map[string]string{
-		"src;dst;start;size\nhost0;host1;0s\n": "f:2: wrong number of fields; allowed: CSV with as many columns as the header",
-		"\xfe\xff\x00s\x00r":                   "f:1: this is text in UTF-16; allowed: UTF-8",
+		"src;dst;start;size\nhost0;host1;0s\n": "f:2: wrong number of fields (expected CSV with as many columns as the header)",
+		"\xfe\xff\x00s\x00r":                   "f:1: this is text in UTF-16; fix: save it as UTF-8",
 		"src;dst,start;size\n":                 `f:1: column "src;dst" is unknown or repeated`,
 	} {
 		if _, err := ReadTrace(traceWorld(t), &Trace{Path: "f", Format: "auto"}, strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), message) {
-			t.Errorf("%q: got %v; wanted: %s", text, err, message)
+			t.Errorf("%q: got %v; want %s", text, err, message)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func TestTraceHPCC(t *testing.T) {
 		"x\n":                      "f:1: this is not a number of flows",
 		"1\n":                      "f:1: the file ends after 0 flows",
 		"1\n0 1 3 100 5\n":         "f:2: there are 5 columns",
-		"1\n0 4 3 100 5 0.1\n":     `f:2: there is no host "4"; allowed: 0 to 3`,
+		"1\n0 4 3 100 5 0.1\n":     `f:2: there is no host "4" (expected 0 to 3)`,
 		"1\n0 1 0 100 5 0.1\n":     `f:2: priority is "0"`,
 		"1\n0 1 3 100 x 0.1\n":     `f:2: "x" is not a number of bytes`,
 		"1\n0 1 3 100 5 x\n":       `f:2: "x" is not a time`,
@@ -145,7 +145,7 @@ func TestTraceHPCC(t *testing.T) {
 		"1\n0 1 3 100 5 0.1\n1 \n": "f:3: there are more flows than the 1",
 	} {
 		if _, err := ReadTrace(e, &Trace{Path: "f", Format: "hpcc"}, strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), message) {
-			t.Errorf("%q: got %v; wanted: %s", text, err, message)
+			t.Errorf("%q: got %v; want %s", text, err, message)
 		}
 	}
 }

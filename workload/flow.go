@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/job"
 )
 
 // Flow is one message from a source host to a destination host.
@@ -53,6 +54,8 @@ type Plan struct {
 	// Endless are the names of workloads whose flows are meant to outlast the run; "" is the
 	// generator's own.
 	Endless []string
+	// Job starts the flows of the plan, one for each of its sends, in order; nil: no job.
+	Job *job.Job
 }
 
 // add appends a flow and returns its index.
@@ -89,7 +92,7 @@ func (p *Plan) pin(e *Env, key string, there, back []string) error {
 }
 
 // errCycle is an error of the whole plan rather than of one flow.
-var errCycle = errors.New("flows wait for each other in a cycle; allowed: dependencies without cycles")
+var errCycle = errors.New("flows wait for each other in a cycle (expected no cycle)")
 
 // checkWaits checks dependencies that a user wrote. name returns the name of a flow for
 // messages.
@@ -100,10 +103,10 @@ func (p *Plan) checkWaits(name func(flow int32) string) error {
 	for _, w := range p.Waits {
 		for _, on := range w.On {
 			if on < 0 || on >= n || on == w.Flow {
-				return fmt.Errorf("%s waits for flow %d; allowed: another of the flows 0 to %d", name(w.Flow), on, n-1)
+				return fmt.Errorf("%s waits for flow %d (expected another of the flows 0 to %d)", name(w.Flow), on, n-1)
 			}
 			if f, g := &p.Flows[w.Flow], &p.Flows[on]; g.Src != f.Src && g.Dst != f.Src {
-				return fmt.Errorf("%s waits for flow %d, which neither starts nor ends at its source; allowed: flows that start or end there", name(w.Flow), on)
+				return fmt.Errorf("%s waits for flow %d, which neither starts nor ends at its source (expected flows that start or end there)", name(w.Flow), on)
 			}
 			left[w.Flow]++
 			next[on] = append(next[on], w.Flow)

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -11,7 +12,7 @@ import (
 )
 
 // Generator makes the flows of one workload. It is the parameter struct of its entry in
-// Generators: its keys stand beside `generator` in a scenario.
+// Generators: its keys are next to `generator` in a scenario.
 type Generator interface {
 	// Uses returns which of the keys shared by all workloads the generator reads.
 	Uses() Uses
@@ -35,6 +36,7 @@ type Uses struct {
 	Pairs string // pairs and to: the default rule; empty: not used
 	Start bool   // start
 	Stop  bool   // stop
+	Clock bool   // clock
 }
 
 // New makes a generator from its parameters, which usually are the generator.
@@ -46,7 +48,7 @@ type entry = registry.Entry[New]
 var Generators = registry.NewTable("generator",
 	entry{Name: "poisson", Doc: "independent flows with Poisson arrivals at a given load", Params: func() any { return &Poisson{AtOnce: 1} }, New: asIs},
 	entry{Name: "incast", Doc: "many hosts send to one at the same time: once, or repeatedly at a given load",
-		Params: func() any { return &Incast{} }, New: asIs},
+		Params: func() any { return &Incast{Draw: drawDistinct} }, New: asIs},
 	entry{Name: "query_response", Doc: "a host requests a file from all servers of another rack; each sends its part",
 		Paper: "Reverie, NSDI 2024, section 4", Params: func() any { return &QueryResponse{} }, New: asIs},
 	entry{Name: "request", Doc: "a host requests a file from N servers; each sends its part", Paper: "L2BM, ICDCS 2023, section IV",
@@ -62,6 +64,13 @@ var Generators = registry.NewTable("generator",
 		Params: func() any { return &HalvingDoubling{Order: "hosts", Repeat: 1} }, New: asIs},
 	entry{Name: "all_to_all", Doc: "every rank sends to every other rank, one at a time",
 		Params: func() any { return &AllToAll{Order: "hosts", Repeat: 1, Parallel: 1} }, New: asIs},
+	entry{Name: "goal", Doc: "the job of a GOAL file: a graph of send, recv and calc operations per rank",
+		Paper: "Hoefler, Siebert, Lumsdaine: Group Operation Assembly Language, ICPP 2009", Params: func() any { return &Goal{Placement: "packed"} }, New: asIs},
+	entry{Name: "collective", Doc: "a collective operation of GPUs by an algorithm, as a job: all_reduce, all_gather, reduce_scatter, broadcast, all_to_all",
+		Params: func() any {
+			return &CollectiveJob{Operation: "all_reduce", Channels: 1, Chunks: 1, Repeat: 1, Placement: "packed"}
+		}, New: asIs},
+	entry{Name: "training", Doc: "iterations of training a transformer, as a job: tensor, pipeline and data parallelism", Params: func() any { return trainingDefaults() }, New: asIs},
 	entry{Name: "trace", Doc: "flows from a file: CSV with a header, or flow.txt of the HPCC simulator",
 		Params: func() any { return &Trace{Format: "auto"} }, New: asIs},
 )
@@ -83,7 +92,7 @@ type Env struct {
 	MaxDelay units.Time
 	Classes  *Classes // draws the class of the next flow
 	// Host returns the number of a host. Class returns the class of an id or group in a
-	// scenario. Reachable reports whether there is a path.
+	// scenario. Reachable reports whether a path between two hosts exists.
 	Host      func(name string) (int32, bool)
 	Class     func(name string) (uint8, error)
 	Reachable func(src, dst int32) bool
@@ -96,7 +105,11 @@ type Env struct {
 	// Open opens a file that the scenario names.
 	Open func(path string) (io.ReadCloser, error)
 
+	Placed     []int32    // GPU of each rank of a job
+	Placements *rand.Rand // random placement
+
 	Rand   *rand.Rand // times, pairs, sizes
+	Clock  *rand.Rand // times of generators that use clock; nil: Rand
 	Hashes *rand.Rand // ECMP entropy
 }
 
@@ -131,9 +144,9 @@ func first(errs ...error) error {
 func (e *Env) checkSize(key string, size units.Bytes) error {
 	switch {
 	case size < 1:
-		return keyf(key, "%s is too small; allowed: 1B to %s", size, e.MaxSize)
+		return keyf(key, "%s is too small (expected 1B to %s)", size, e.MaxSize)
 	case size > e.MaxSize:
-		return keyf(key, "%s is too large; allowed: 1B to %s", size, e.MaxSize)
+		return keyf(key, "%s is too large (expected 1B to %s)", size, e.MaxSize)
 	}
 	return nil
 }
@@ -142,9 +155,9 @@ func (e *Env) checkSize(key string, size units.Bytes) error {
 func checkCount(key string, n, lo, hi int) error {
 	switch {
 	case n < lo:
-		return keyf(key, "%d is too small; allowed: %d to %d", n, lo, hi)
+		return keyf(key, "%d is too small (expected %d to %d)", n, lo, hi)
 	case n > hi:
-		return keyf(key, "%d is too large; allowed: %d to %d", n, lo, hi)
+		return keyf(key, "%d is too large (expected %d to %d)", n, lo, hi)
 	}
 	return nil
 }
@@ -152,7 +165,7 @@ func checkCount(key string, n, lo, hi int) error {
 // checkSpan checks a duration.
 func (e *Env) checkSpan(key string, t units.Time) error {
 	if t < 0 || t > e.MaxDelay {
-		return keyf(key, "%s is out of range; allowed: 0s to %s", t, e.MaxDelay)
+		return keyf(key, "%s is out of range (expected 0s to %s)", t, e.MaxDelay)
 	}
 	return nil
 }
@@ -160,7 +173,7 @@ func (e *Env) checkSpan(key string, t units.Time) error {
 // checkLoad checks that a load is given.
 func (e *Env) checkLoad() error {
 	if e.Load == 0 {
-		return keyf("load", "no load is given; allowed: one such as {share: 0.5, of: host_links}")
+		return keyf("load", "no load is given (expected one such as {share: 0.5, of: host_links})")
 	}
 	return nil
 }
@@ -185,8 +198,9 @@ func (e *Env) seconds() float64 { return (e.Stop - e.Start).Seconds() }
 // arrivals calls use at the times of a Poisson process.
 func (e *Env) arrivals(perSecond float64, use func(at units.Time)) {
 	gap := float64(units.Second) / perSecond
+	clock := cmp.Or(e.Clock, e.Rand)
 	for t := float64(e.Start); ; {
-		t += float64(exponential(e.Rand) * gap)
+		t += float64(exponential(clock) * gap)
 		if t >= float64(e.Stop) {
 			return
 		}

@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"slices"
+
 	"github.com/xoff-net/xoff/base/units"
 )
 
@@ -12,13 +14,22 @@ type Incast struct {
 	Sizes   string      `yaml:"sizes,omitempty" doc:"or a size drawn for each flow: a table by name, or a file"`
 	Flows   int         `yaml:"flows,omitempty" doc:"flows per burst; 0: one per sender"`
 	Fewest  int         `yaml:"fewest,omitempty" doc:"draw the number of senders of each burst between this and senders; 0: always senders"`
+	Draw    string      `yaml:"draw" since:"0.3" allowed:"distinct,repeated,in_order" doc:"senders of a burst: distinct hosts at random, hosts at random that may repeat, or the first ones in order"`
 	Mixed   bool        `yaml:"mixed,omitempty" doc:"draw a class for each flow instead of one for the burst"`
+	Skip    int         `yaml:"skip,omitempty" doc:"leave out this many first bursts of each receiver"`
 	At      units.Time  `yaml:"at,omitempty" doc:"time of the single burst"`
 }
 
+// Values of Incast.Draw. The empty word is drawDistinct.
+const (
+	drawDistinct = "distinct"
+	drawRepeated = "repeated"
+	drawInOrder  = "in_order"
+)
+
 // Uses implements Generator.
 func (g *Incast) Uses() Uses {
-	return Uses{Load: true, From: true, Pairs: "any", Start: true, Stop: true}
+	return Uses{Load: true, From: true, Pairs: "any", Start: true, Stop: true, Clock: true}
 }
 
 // File implements FileUser.
@@ -34,21 +45,31 @@ func (g *Incast) flows() int {
 // Check implements Generator.
 func (g *Incast) Check(e *Env) (float64, error) {
 	sizes, err := g.sizes(e)
-	err = first(checkCount("senders", g.Senders, 1, e.Pairs.FewestSources()), err)
+	most := e.Pairs.FewestSources()
+	if g.Draw == drawRepeated {
+		most = maxRepeat
+	}
+	err = first(checkCount("senders", g.Senders, 1, most), err)
 	if err == nil && g.Flows != 0 {
 		err = checkCount("flows", g.Flows, g.Senders, maxRepeat)
 	}
 	switch {
 	case err != nil:
 		return 0, err
+	case !slices.Contains([]string{"", drawDistinct, drawRepeated, drawInOrder}, g.Draw):
+		return 0, keyf("draw", "%q is unknown (allowed: %s, %s, %s)", g.Draw, drawDistinct, drawRepeated, drawInOrder)
+	case g.Skip < 0:
+		return 0, keyf("skip", "%d is too small (expected 0 or more)", g.Skip)
+	case g.Skip > 0 && e.Load == 0:
+		return 0, keyf("skip", "there is only one burst; fix: set load, or remove skip")
 	case g.Fewest != 0 && g.Flows != 0:
-		return 0, keyf("fewest", "flows is given as well; allowed: fewest, or flows")
+		return 0, keyf("fewest", "flows is given as well (expected only one of fewest and flows)")
 	case g.Fewest != 0 && (g.Fewest < 1 || g.Fewest > g.Senders):
-		return 0, keyf("fewest", "%d; allowed: 1 to senders, %d", g.Fewest, g.Senders)
+		return 0, keyf("fewest", "%d is out of range (expected 1 to senders, %d)", g.Fewest, g.Senders)
 	case g.Mixed && len(e.Classes.IDs) == 1:
-		return 0, keyf("mixed", "flows have one class, %d; allowed: mixed with several classes, class: {random: ...} or {shares: ...}", e.Classes.IDs[0])
+		return 0, keyf("mixed", "flows have only class %d (expected several classes with mixed: class: {random: ...} or {shares: ...})", e.Classes.IDs[0])
 	case e.Load > 0 && g.At != 0:
-		return 0, keyf("at", "bursts at a load have no fixed time; allowed: load, or at")
+		return 0, keyf("at", "load and at are both set (expected only one of them)")
 	case e.Load > 0:
 		return e.Load * e.seconds() / sizes.Mean(), nil
 	}
@@ -67,7 +88,7 @@ func (g *Incast) meanFlows() float64 {
 func (g *Incast) sizes(e *Env) (*CDF, error) {
 	switch {
 	case g.Size != 0 && g.Sizes != "":
-		return nil, keyf("sizes", "size is given as well; allowed: size, or sizes")
+		return nil, keyf("sizes", "size is given as well (expected size or sizes)")
 	case g.Sizes != "":
 		return e.sizes("sizes", g.Sizes)
 	}
@@ -77,7 +98,7 @@ func (g *Incast) sizes(e *Env) (*CDF, error) {
 // checkStart checks that a flow starts before arrivals stop.
 func (e *Env) checkStart(key string, t units.Time) error {
 	if t < 0 || t >= e.Stop {
-		return keyf(key, "%s is not in the run; allowed: 0s or more, before run.arrivals or stop, %s", t, e.Stop)
+		return keyf(key, "%s is outside the run (expected 0s or more, before run.arrivals or stop, %s)", t, e.Stop)
 	}
 	return nil
 }
@@ -90,23 +111,28 @@ func (g *Incast) Generate(e *Env) (*Plan, error) {
 	}
 	p := &Plan{}
 	if e.Load == 0 {
-		g.burst(e, p, sizes, max(e.Start, g.At), 0)
+		g.burst(e, p, sizes, max(e.Start, g.At), e.Pairs.Sink(e.Rand), 0)
 		return p, nil
 	}
 	flows := e.Load / sizes.Mean()
 	p.Flows = make([]Flow, 0, capacity(flows*e.seconds())+g.flows())
-	group := int32(0)
+	group, skipped := int32(0), make(map[int32]int)
 	e.arrivals(flows/g.meanFlows(), func(at units.Time) {
-		g.burst(e, p, sizes, at, group)
+		dst := e.Pairs.Sink(e.Rand)
+		if skipped[dst] < g.Skip {
+			skipped[dst]++
+			return
+		}
+		g.burst(e, p, sizes, at, dst, group)
 		group++
 	})
 	return p, nil
 }
 
-// burst adds the flows of one burst, all of one class unless mixed. If there are more flows
+// burst adds the flows of one burst to dst, all of one class unless mixed. If there are more flows
 // than senders, senders take turns.
-func (g *Incast) burst(e *Env, p *Plan, sizes *CDF, at units.Time, group int32) {
-	dst, class := e.Pairs.Sink(e.Rand), e.Classes.Next()
+func (g *Incast) burst(e *Env, p *Plan, sizes *CDF, at units.Time, dst, group int32) {
+	class := e.Classes.Next()
 	begin := len(p.Flows)
 	add := func(src int32) {
 		if g.Mixed && len(p.Flows) > begin {
@@ -119,7 +145,16 @@ func (g *Incast) burst(e *Env, p *Plan, sizes *CDF, at units.Time, group int32) 
 		senders = g.Fewest + e.Rand.IntN(g.Senders-g.Fewest+1)
 		flows = senders
 	}
-	e.Pairs.Fan(e.Rand, dst, senders, add)
+	switch g.Draw {
+	case drawRepeated:
+		for range senders {
+			add(e.Pairs.SourceFor(e.Rand, dst))
+		}
+	case drawInOrder:
+		e.Pairs.First(dst, senders, add)
+	default:
+		e.Pairs.Fan(e.Rand, dst, senders, add)
+	}
 	for k := senders; k < flows; k++ {
 		add(p.Flows[begin+k-senders].Src)
 	}

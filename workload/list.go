@@ -52,7 +52,7 @@ func (g *List) Generate(e *Env) (*Plan, error) {
 // plan checks the list and makes the plan, without drawing random numbers.
 func (g *List) plan(e *Env) (*Plan, error) {
 	if len(g.Flows) == 0 {
-		return nil, keyf("flows", "the list is empty; allowed: at least one flow")
+		return nil, keyf("flows", "the list is empty (expected at least one flow)")
 	}
 	p := &Plan{}
 	for i := range g.Flows {
@@ -80,13 +80,13 @@ func (g *List) plan(e *Env) (*Plan, error) {
 			on := make([]int32, len(f.After))
 			for k, a := range f.After {
 				if a < 0 || a >= len(g.Flows) {
-					return nil, keyf(key+".after", "flow %d waits for flow %d; allowed: another of the flows 0 to %d", i, a, len(g.Flows)-1)
+					return nil, keyf(key+".after", "flow %d waits for flow %d (expected another of the flows 0 to %d)", i, a, len(g.Flows)-1)
 				}
 				on[k] = int32(a)
 			}
 			p.wait(f.Delay, 0, on...)
 		case f.Delay != 0:
-			return nil, keyf(key+".delay", "delay without after; allowed: delay together with after")
+			return nil, keyf(key+".delay", "delay without after (expected after as well)")
 		}
 	}
 	blame := "flows"
@@ -104,16 +104,16 @@ func (g *List) plan(e *Env) (*Plan, error) {
 func (e *Env) ends(fromKey, from, toKey, to string) (src, dst int32, err error) {
 	src, ok := e.Host(from)
 	if !ok {
-		return 0, 0, keyf(fromKey, "there is no host %q; allowed: %s", from, e.hostNames())
+		return 0, 0, keyf(fromKey, "there is no host %q (allowed: %s)", from, e.hostNames())
 	}
 	dst, ok = e.Host(to)
 	switch {
 	case !ok:
-		return 0, 0, keyf(toKey, "there is no host %q; allowed: %s", to, e.hostNames())
+		return 0, 0, keyf(toKey, "there is no host %q (allowed: %s)", to, e.hostNames())
 	case src == dst:
-		return 0, 0, keyf(toKey, "%s sends to itself; allowed: another host", to)
+		return 0, 0, keyf(toKey, "%s sends to itself (expected two different hosts)", to)
 	case !e.Reachable(src, dst):
-		return 0, 0, e.unreachable(src, dst, keyf(toKey, "%s cannot be reached from %s: there are no links between them, or they are down all the time; allowed: a destination with a path to it", to, from))
+		return 0, 0, e.unreachable(src, dst, keyf(toKey, "%s cannot be reached from %s: no path exists, or its links are always down (expected connected hosts)", to, from))
 	}
 	return src, dst, nil
 }

@@ -50,7 +50,7 @@ func NewPairs(f *Fabric, rule Rule, from, to []int32) (*Pairs, error) {
 		p.keys = max(p.keys, k+1)
 	}
 	if rule == Matched && len(from) != len(to) {
-		return nil, fmt.Errorf("there are %d senders and %d receivers; allowed: matched with equal numbers", len(from), len(to))
+		return nil, fmt.Errorf("the number of senders is %d, the number of receivers %d (expected equal numbers)", len(from), len(to))
 	}
 	p.match(f.Hosts())
 	p.index(f.Hosts())
@@ -58,7 +58,7 @@ func NewPairs(f *Fabric, rule Rule, from, to []int32) (*Pairs, error) {
 	receivers := filter(to, func(h int32) bool { return p.Sources(h) > 0 })
 	p.From, p.To = senders, receivers
 	if len(p.From) == 0 || len(p.To) == 0 {
-		return nil, fmt.Errorf("none of %d senders has a partner among %d receivers; allowed: pairs that exist in this topology", len(from), len(to))
+		return nil, fmt.Errorf("none of %d senders has a partner among %d receivers (expected pairs that exist in this topology)", len(from), len(to))
 	}
 	p.index(f.Hosts())
 	p.sources, p.sinks = newChooser(f, p.From), newChooser(f, p.To)
@@ -194,6 +194,36 @@ func (p *Pairs) draw(r *rand.Rand, h int32, list []int32, byKey [][]int32, besid
 // Fan draws n senders for dst. No host is drawn twice before all were drawn once.
 func (p *Pairs) Fan(r *rand.Rand, dst int32, n int, use func(src int32)) {
 	p.distinct(n, p.Sources(dst), func() int32 { return p.SourceFor(r, dst) }, use)
+}
+
+// First calls use for the first n senders that may send to dst, in order.
+func (p *Pairs) First(dst int32, n int, use func(src int32)) {
+	for _, src := range p.From {
+		if n == 0 {
+			return
+		}
+		if p.permits(src, dst) {
+			use(src)
+			n--
+		}
+	}
+}
+
+// permits reports whether src may send to dst.
+func (p *Pairs) permits(src, dst int32) bool {
+	a, b := p.key[src], p.key[dst]
+	switch p.rule {
+	case Matched:
+		return p.partner[src] == dst
+	case OtherRack, OtherGroup:
+		return a != b
+	case SameRack, SameGroup:
+		return a == b && src != dst
+	case NextRack:
+		return p.next(a) == b && src != dst
+	default:
+		return src != dst
+	}
 }
 
 // Spread draws n receivers for src. No host is drawn twice before all were drawn once.

@@ -41,7 +41,7 @@ func TestPairs(t *testing.T) {
 				}
 			}
 			if p.Destinations(a) != want || len(seen) != want {
-				t.Errorf("%s: host%d has %d destinations; wanted: %d", RuleNames[rule], a, p.Destinations(a), want)
+				t.Errorf("%s: host%d has %d destinations; want %d", RuleNames[rule], a, p.Destinations(a), want)
 			}
 		}
 		for _, b := range to {
@@ -55,7 +55,7 @@ func TestPairs(t *testing.T) {
 				}
 			}
 			if p.Sources(b) != len(seen) {
-				t.Errorf("%s: host%d has %d sources; wanted: %d", RuleNames[rule], b, p.Sources(b), len(seen))
+				t.Errorf("%s: host%d has %d sources; want %d", RuleNames[rule], b, p.Sources(b), len(seen))
 			}
 		}
 	}

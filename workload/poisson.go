@@ -12,7 +12,7 @@ type Poisson struct {
 
 // Uses implements Generator.
 func (g *Poisson) Uses() Uses {
-	return Uses{Load: true, From: true, Pairs: "any", Start: true, Stop: true}
+	return Uses{Load: true, From: true, Pairs: "any", Start: true, Stop: true, Clock: true}
 }
 
 // File implements FileUser.

@@ -6,51 +6,51 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// asking has the parameters of requests for a file.
-type asking struct {
+// fileRequest has the parameters of requests for a file.
+type fileRequest struct {
 	Size    units.Bytes // size of the file
 	Request units.Bytes // size of the request message; 0: servers send without a request
 	Think   units.Time  // server delay between request and answer
 }
 
-func (a *asking) check(e *Env, servers int) error {
-	if err := first(e.checkSize("size", a.Size), e.checkSpan("think", a.Think)); err != nil {
+func (r *fileRequest) check(e *Env, servers int) error {
+	if err := first(e.checkSize("size", r.Size), e.checkSpan("think", r.Think)); err != nil {
 		return err
 	}
 	switch {
-	case int(a.Size) < servers:
-		return keyf("size", "%s divided among %d servers leaves empty parts; allowed: at least a byte for each", a.Size, servers)
-	case a.Request != 0:
-		return e.checkSize("request", a.Request)
-	case a.Think != 0:
-		return keyf("think", "think without request; allowed: think together with request")
+	case int(r.Size) < servers:
+		return keyf("size", "%s divided among %d servers leaves empty parts (expected at least a byte for each)", r.Size, servers)
+	case r.Request != 0:
+		return e.checkSize("request", r.Request)
+	case r.Think != 0:
+		return keyf("think", "request is missing (expected think only together with request)")
 	}
 	return nil
 }
 
-// ask adds the flows of one request: each server sends its part of the file.
-func (a *asking) ask(e *Env, p *Plan, at units.Time, client int32, servers []int32, group int32) {
+// add adds the flows of one request: each server sends its part of the file.
+func (r *fileRequest) add(e *Env, p *Plan, at units.Time, client int32, servers []int32, group int32) {
 	class := e.Classes.Next()
 	n := units.Bytes(len(servers))
 	for i, s := range servers {
-		part := a.Size / n
-		if units.Bytes(i) < a.Size%n {
+		part := r.Size / n
+		if units.Bytes(i) < r.Size%n {
 			part++
 		}
 		answer := Flow{Start: at, Src: s, Dst: client, Size: part, Class: class, Group: group, Hash: e.hash()}
-		if a.Request == 0 {
+		if r.Request == 0 {
 			p.add(answer)
 			continue
 		}
-		on := p.add(Flow{Start: at, Src: client, Dst: s, Size: a.Request, Class: class, Group: group, Hash: e.hash()})
+		on := p.add(Flow{Start: at, Src: client, Dst: s, Size: r.Request, Class: class, Group: group, Hash: e.hash()})
 		p.add(answer)
-		p.wait(a.Think, 0, on)
+		p.wait(r.Think, 0, on)
 	}
 }
 
 // perServer returns the number of flows per server and request.
-func (a *asking) perServer() float64 {
-	if a.Request > 0 {
+func (r *fileRequest) perServer() float64 {
+	if r.Request > 0 {
 		return 2
 	}
 	return 1
@@ -58,12 +58,11 @@ func (a *asking) perServer() float64 {
 
 // pace returns the number of requests per second, from a load or a rate per host.
 func pace(e *Env, rate float64, size units.Bytes) (float64, error) {
-	const allowed = "allowed: load, or rate (requests per second of each host)"
 	switch {
 	case rate < 0 || rate > 1e12:
-		return 0, keyf("rate", "%v is out of range; allowed: 0 to 1e12 per second", rate)
+		return 0, keyf("rate", "%v is out of range (expected 0 to 1e12 per second)", rate)
 	case rate > 0 && e.Load > 0:
-		return 0, keyf("rate", "load is given as well; %s", allowed)
+		return 0, keyf("rate", "load is given as well (expected only one of load and rate)")
 	case rate > 0:
 		return rate * float64(len(e.Pairs.From)), nil
 	}
@@ -85,25 +84,25 @@ func (g *QueryResponse) Uses() Uses {
 	return Uses{Load: true, From: true, Pairs: "other_rack", Start: true, Stop: true}
 }
 
-func (g *QueryResponse) asking() *asking { return &asking{g.Size, g.Request, g.Think} }
+func (g *QueryResponse) fileRequest() *fileRequest { return &fileRequest{g.Size, g.Request, g.Think} }
 
 // Check implements Generator.
 func (g *QueryResponse) Check(e *Env) (float64, error) {
 	if r := e.Pairs.rule; r != OtherRack && r != NextRack {
-		return 0, keyf("pairs", "%q does not select a rack; allowed: other_rack, next_rack", RuleNames[r])
+		return 0, keyf("pairs", "%q does not select a rack (allowed: other_rack, next_rack)", RuleNames[r])
 	}
 	largest := 0
 	for _, rack := range e.Pairs.to {
 		largest = max(largest, len(rack))
 	}
 	perSecond, err := pace(e, g.Rate, g.Size)
-	if err = first(g.asking().check(e, largest), err); err != nil {
+	if err = first(g.fileRequest().check(e, largest), err); err != nil {
 		return 0, err
 	}
 	if perSecond == 0 {
-		return 0, keyf("rate", "no requests; allowed: load, or rate (requests per second of each host)")
+		return 0, keyf("rate", "no requests are generated (expected load, or rate in requests per second of each host)")
 	}
-	return perSecond * e.seconds() * float64(largest) * g.asking().perServer(), nil
+	return perSecond * e.seconds() * float64(largest) * g.fileRequest().perServer(), nil
 }
 
 // Generate implements Generator. Flows are ordered by start.
@@ -112,10 +111,10 @@ func (g *QueryResponse) Generate(e *Env) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, a, group := &Plan{}, g.asking(), int32(0)
+	p, file, group := &Plan{}, g.fileRequest(), int32(0)
 	e.arrivals(perSecond, func(at units.Time) {
 		client := e.Pairs.Source(e.Rand)
-		a.ask(e, p, at, client, e.Pairs.rackFor(e, client), group)
+		file.add(e, p, at, client, e.Pairs.rackFor(e, client), group)
 		group++
 	})
 	return p, nil
@@ -150,7 +149,7 @@ func (g *Request) Uses() Uses {
 	return Uses{Load: true, From: true, Pairs: "any", Start: true, Stop: true}
 }
 
-func (g *Request) asking() *asking { return &asking{g.Size, g.Request, g.Think} }
+func (g *Request) fileRequest() *fileRequest { return &fileRequest{g.Size, g.Request, g.Think} }
 
 // Check implements Generator.
 func (g *Request) Check(e *Env) (float64, error) {
@@ -159,19 +158,19 @@ func (g *Request) Check(e *Env) (float64, error) {
 		fewest = min(fewest, e.Pairs.Destinations(h))
 	}
 	perSecond, err := pace(e, g.Rate, g.Size)
-	err = first(checkCount("servers", g.Servers, 1, fewest), g.asking().check(e, g.Servers), err, checkCount("count", g.Count, 0, maxRepeat))
+	err = first(checkCount("servers", g.Servers, 1, fewest), g.fileRequest().check(e, g.Servers), err, checkCount("count", g.Count, 0, maxRepeat))
 	requests := perSecond * e.seconds()
 	switch {
 	case err != nil:
 		return 0, err
 	case g.Count > 0 && perSecond > 0:
-		return 0, keyf("count", "load or rate is given as well; allowed: one of load, rate and count")
+		return 0, keyf("count", "load or rate is given as well (expected one of load, rate and count)")
 	case g.Count == 0 && perSecond == 0:
-		return 0, keyf("count", "no requests; allowed: load, rate (requests per second of each host) or count (in all)")
+		return 0, keyf("count", "no requests are generated (expected load, rate in requests per second of each host, or the total count)")
 	case g.Count > 0:
 		requests = float64(g.Count)
 	}
-	return requests * float64(g.Servers) * g.asking().perServer(), nil
+	return requests * float64(g.Servers) * g.fileRequest().perServer(), nil
 }
 
 // Generate implements Generator. Flows are ordered by start.
@@ -180,13 +179,13 @@ func (g *Request) Generate(e *Env) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, a, group := &Plan{}, g.asking(), int32(0)
+	p, file, group := &Plan{}, g.fileRequest(), int32(0)
 	servers := make([]int32, 0, g.Servers)
 	ask := func(at units.Time) {
 		client := e.Pairs.Source(e.Rand)
 		servers = servers[:0]
 		e.Pairs.Spread(e.Rand, client, g.Servers, func(s int32) { servers = append(servers, s) })
-		a.ask(e, p, at, client, servers, group)
+		file.add(e, p, at, client, servers, group)
 		group++
 	}
 	if g.Count == 0 {

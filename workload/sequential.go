@@ -8,7 +8,7 @@ import (
 // the previous one has arrived.
 type Sequential struct {
 	Sizes string     `yaml:"sizes" doc:"a size, a table by name, or a file"`
-	Gap   units.Time `yaml:"gap,omitempty" doc:"pause between the end of a flow and the next"`
+	Gap   units.Time `yaml:"gap,omitempty" doc:"idle time between the end of a flow and the start of the next"`
 	Count int        `yaml:"count,omitempty" doc:"largest number of flows per host; 0: until stop"`
 }
 
@@ -71,7 +71,7 @@ type Messages struct {
 	Size     units.Bytes `yaml:"size" doc:"size of a message"`
 	Depth    int         `yaml:"depth" doc:"messages in flight"`
 	Streams  int         `yaml:"streams" doc:"connections per host, each with its own messages"`
-	Gap      units.Time  `yaml:"gap,omitempty" doc:"pause between the end of a message and its successor"`
+	Gap      units.Time  `yaml:"gap,omitempty" doc:"idle time between the end of a message and the start of its successor"`
 	Count    int         `yaml:"count,omitempty" doc:"largest number of messages per connection; 0: until stop"`
 	PingPong bool        `yaml:"ping_pong,omitempty" doc:"the receiver answers each message with one of the same size"`
 }
@@ -89,7 +89,7 @@ func (g *Messages) Check(e *Env) (float64, error) {
 	case err != nil:
 		return 0, err
 	case g.PingPong && g.Depth > 1:
-		return 0, keyf("ping_pong", "depth is more than 1, but each message waits for an answer; allowed: ping_pong with depth 1")
+		return 0, keyf("ping_pong", "each message waits for an answer, so depth must be 1")
 	}
 	n := e.chainLength(g.Count, float64(g.Size), g.Gap) + float64(len(e.Pairs.From)*g.Depth)
 	if g.PingPong {

@@ -17,7 +17,7 @@ import (
 // Trace replays the flows of a file, from another run or any other source.
 type Trace struct {
 	Path       string            `yaml:"path" doc:"path of the file, relative to the scenario"`
-	Format     string            `yaml:"format" doc:"auto | csv | hpcc"`
+	Format     string            `yaml:"format" doc:"format of the file: auto | csv | hpcc"`
 	Workloads  []string          `yaml:"workloads,omitempty" doc:"workloads in the file, in the order of summaries; default: as they appear"`
 	Transports map[string]string `yaml:"transports,omitempty" doc:"transports by name of the workload in the file"`
 	Endless    []string          `yaml:"endless,omitempty" doc:"workloads in the file whose flows are meant to outlast the run"`
@@ -32,14 +32,14 @@ func (g *Trace) File() *string { return &g.Path }
 // Check implements Generator. The file is read when the flows are generated.
 func (g *Trace) Check(e *Env) (float64, error) {
 	if g.Path == "" {
-		return 0, keyf("path", "no file is given; allowed: the path of a trace")
+		return 0, keyf("path", "no file is given (expected the path of a trace)")
 	}
 	if g.Format != "auto" && g.Format != "csv" && g.Format != "hpcc" {
-		return 0, keyf("format", "%q is unknown; allowed: auto, csv, hpcc", g.Format)
+		return 0, keyf("format", "%q is unknown (allowed: auto, csv, hpcc)", g.Format)
 	}
 	for i, name := range g.Workloads {
 		if name == "" || slices.Contains(g.Workloads[:i], name) {
-			return 0, keyf(fmt.Sprintf("workloads[%d]", i), "%q is empty or given twice; allowed: each name once", name)
+			return 0, keyf(fmt.Sprintf("workloads[%d]", i), "%q is empty or given twice (expected each name once)", name)
 		}
 	}
 	file, err := e.Open(g.Path)
@@ -115,15 +115,15 @@ func (t *traceReader) add(f Flow) error {
 	e := t.env
 	switch {
 	case len(t.plan.Flows) >= MaxTraceFlows:
-		return fmt.Errorf("there are too many flows; allowed: at most %d", MaxTraceFlows)
+		return fmt.Errorf("there are too many flows (expected at most %d)", MaxTraceFlows)
 	case f.Src == f.Dst:
-		return fmt.Errorf("%s sends to itself; allowed: another host", e.Fabric.Names[f.Src])
+		return fmt.Errorf("%s sends to itself (expected two different hosts)", e.Fabric.Names[f.Src])
 	case f.Size < 1 || f.Size > e.MaxSize:
-		return fmt.Errorf("a flow has %d bytes; allowed: 1 to %d", f.Size, e.MaxSize)
+		return fmt.Errorf("a flow has %d bytes (expected 1 to %d)", f.Size, e.MaxSize)
 	case f.Start < 0 || f.Start >= e.Stop:
-		return fmt.Errorf("a flow starts at %s; allowed: 0s or more, before run.arrivals, %s", f.Start, e.Stop)
+		return fmt.Errorf("a flow starts at %s (expected 0s or more, before run.arrivals, %s)", f.Start, e.Stop)
 	case !e.Reachable(f.Src, f.Dst):
-		return e.unreachable(f.Src, f.Dst, fmt.Errorf("%s cannot be reached from %s: there are no links between them, or they are down all the time; allowed: destinations with a path to them", e.Fabric.Names[f.Dst], e.Fabric.Names[f.Src]))
+		return e.unreachable(f.Src, f.Dst, fmt.Errorf("%s cannot be reached from %s: no path exists, or its links are always down (expected connected hosts)", e.Fabric.Names[f.Dst], e.Fabric.Names[f.Src]))
 	}
 	t.plan.add(f)
 	return nil
@@ -175,12 +175,12 @@ func (t *traceReader) csv(in *bufio.Reader) error {
 	for i, name := range header {
 		c := slices.Index(columnNames[:], strings.TrimSpace(name))
 		if c < 0 || seen[c] {
-			return t.at(1, fmt.Errorf("column %.40q is unknown or repeated; allowed: %s", name, strings.Join(columnNames[:], ", ")))
+			return t.at(1, fmt.Errorf("column %.40q is unknown or repeated (allowed: %s)", name, strings.Join(columnNames[:], ", ")))
 		}
 		columns[i], seen[c] = c, true
 	}
 	if seen[colStart] == seen[colStartText] || seen[colSize] == seen[colSizeText] || !seen[colSrc] || !seen[colDst] {
-		return t.at(1, errors.New("columns are missing; allowed: src, dst, one of start and start_ps, one of size and size_bytes, and others"))
+		return t.at(1, errors.New("columns are missing (expected src, dst, one of start and start_ps, one of size and size_bytes, and others)"))
 	}
 	for {
 		record, err := r.Read()
@@ -222,9 +222,9 @@ func (t *traceReader) csvError(err error, empty string) error {
 	var e *csv.ParseError
 	switch {
 	case errors.As(err, &e):
-		return t.at(e.Line, fmt.Errorf("%w; allowed: CSV with as many columns as the header", e.Err))
+		return t.at(e.Line, fmt.Errorf("%w (expected CSV with as many columns as the header)", e.Err))
 	case err == io.EOF:
-		return t.at(1, fmt.Errorf("%s; allowed: a trace", empty))
+		return t.at(1, fmt.Errorf("%s (expected a trace)", empty))
 	}
 	return fmt.Errorf("%s: %w", t.name, err)
 }
@@ -245,7 +245,7 @@ func (t *traceReader) flow(seen *[numColumns]bool) error {
 		}
 		v, wrong := strconv.ParseInt(t.row[col], 10, 64)
 		if wrong != nil || v < lo || v > hi {
-			err = fmt.Errorf("%s is %.40q; allowed: %d to %d", columnNames[col], t.row[col], lo, hi)
+			err = fmt.Errorf("%s is %.40q (expected %d to %d)", columnNames[col], t.row[col], lo, hi)
 		}
 		return v
 	}
@@ -262,7 +262,7 @@ func (t *traceReader) flow(seen *[numColumns]bool) error {
 	}
 	index := int64(len(t.plan.Flows))
 	if id := number(colID, 0, math.MaxInt32, index); err == nil && id != index {
-		return fmt.Errorf("id is %d; allowed: rows in order, this one is %d", id, index)
+		return fmt.Errorf("id is %d (expected rows in order: this one is %d)", id, index)
 	}
 	f.Group = int32(number(colGroup, -1, math.MaxInt32, -1))
 	delay, until := number(colDelay, 0, int64(t.env.MaxDelay), 0), number(colUntil, 0, int64(units.MaxTime), 0)
@@ -292,7 +292,7 @@ func (t *traceReader) flow(seen *[numColumns]bool) error {
 func (t *traceReader) after(delay, until units.Time) error {
 	if t.row[colAfter] == "" {
 		if delay != 0 || until != 0 {
-			return errors.New("delay_ps or until_ps without after; allowed: both empty")
+			return errors.New("delay_ps or until_ps without after (expected both empty)")
 		}
 		return nil
 	}
@@ -301,7 +301,7 @@ func (t *traceReader) after(delay, until units.Time) error {
 	for i, word := range words {
 		v, err := strconv.ParseInt(word, 10, 32)
 		if err != nil || v < 0 {
-			return fmt.Errorf("after has %.40q; allowed: ids of flows separated by spaces", word)
+			return fmt.Errorf("after has %.40q (expected ids of flows separated by spaces)", word)
 		}
 		on[i] = int32(v)
 	}
@@ -313,7 +313,7 @@ func (t *traceReader) host(name string) (int32, error) {
 	if h, ok := t.hosts[name]; ok {
 		return h, nil
 	}
-	return 0, fmt.Errorf("there is no host %.40q; allowed: %s", name, t.env.hostNames())
+	return 0, fmt.Errorf("there is no host %.40q (allowed: %s)", name, t.env.hostNames())
 }
 
 // maxNames limits the number of workloads in a trace.
@@ -330,13 +330,13 @@ func (t *traceReader) origin(name string) (int32, error) {
 	}
 	switch {
 	case t.fixed:
-		return 0, fmt.Errorf("workload %.40q is not in the list of workloads; allowed: %s", name, strings.Join(t.plan.Names, ", "))
+		return 0, fmt.Errorf("workload %.40q is not in the list of workloads (allowed: %s)", name, strings.Join(t.plan.Names, ", "))
 	case name == "" || len(name) > 200:
-		return 0, errors.New("the workload name is empty or too long; allowed: a name in every row, or in none")
+		return 0, errors.New("the workload name is empty or too long (expected a name in every row, or in none)")
 	case len(t.plan.Names) == 0 && len(t.plan.Flows) > 0:
-		return 0, errors.New("earlier rows have no workload name; allowed: a name in every row, or in none")
+		return 0, errors.New("earlier rows have no workload name (expected a name in every row, or in none)")
 	case len(t.plan.Names) >= maxNames:
-		return 0, fmt.Errorf("there are too many workloads; allowed: at most %d", maxNames)
+		return 0, fmt.Errorf("there are too many workloads (expected at most %d)", maxNames)
 	}
 	i := int32(len(t.plan.Names))
 	t.names[strings.Clone(name)] = i
@@ -358,13 +358,13 @@ func (t *traceReader) hpcc(in io.Reader) error {
 		if count < 0 {
 			n, err := strconv.Atoi(words[0])
 			if err != nil || n < 0 || len(words) != 1 {
-				return t.at(line, errors.New("this is not a number of flows; allowed: flow.txt of the HPCC simulator"))
+				return t.at(line, errors.New("this is not a number of flows (expected flow.txt of the HPCC simulator)"))
 			}
 			count = n
 			continue
 		}
 		if len(t.plan.Flows) == count {
-			return t.at(line, fmt.Errorf("there are more flows than the %d of the first line; allowed: exactly that number", count))
+			return t.at(line, fmt.Errorf("there are more flows than the %d of the first line (expected exactly this number)", count))
 		}
 		if err := t.hpccFlow(words); err != nil {
 			return t.at(line, err)
@@ -374,21 +374,21 @@ func (t *traceReader) hpcc(in io.Reader) error {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}
 	if count < 0 || len(t.plan.Flows) < count {
-		return t.at(max(1, line), fmt.Errorf("the file ends after %d flows; allowed: the number of the first line", len(t.plan.Flows)))
+		return t.at(max(1, line), fmt.Errorf("the file ends after %d flows (expected the number in the first line)", len(t.plan.Flows)))
 	}
 	return nil
 }
 
 func (t *traceReader) hpccFlow(words []string) error {
 	if len(words) != 6 {
-		return fmt.Errorf("there are %d columns; allowed: source, destination, priority, port, bytes, start in seconds", len(words))
+		return fmt.Errorf("there are %d columns (expected 6: source, destination, priority, port, bytes, start in seconds)", len(words))
 	}
 	hosts := t.env.Fabric.Hosts()
 	var ends [2]int32
 	for i := range ends {
 		h, err := strconv.Atoi(words[i])
 		if err != nil || h < 0 || h >= hosts {
-			return fmt.Errorf("there is no host %.40q; allowed: 0 to %d", words[i], hosts-1)
+			return fmt.Errorf("there is no host %.40q (expected 0 to %d)", words[i], hosts-1)
 		}
 		ends[i] = int32(h)
 	}
@@ -398,14 +398,14 @@ func (t *traceReader) hpccFlow(words []string) error {
 	}
 	size, err := strconv.ParseInt(words[4], 10, 64)
 	if errors.Is(err, strconv.ErrRange) {
-		return fmt.Errorf("%.40s bytes are too many; allowed: up to %d", words[4], t.env.MaxSize)
+		return fmt.Errorf("%.40s bytes are too many (expected up to %d)", words[4], t.env.MaxSize)
 	}
 	if err != nil {
-		return fmt.Errorf("%.40q is not a number of bytes; allowed: whole numbers", words[4])
+		return fmt.Errorf("%.40q is not a number of bytes (expected whole numbers)", words[4])
 	}
 	start, err := units.ParseTime(words[5] + "s")
 	if err != nil {
-		return fmt.Errorf("%.40q is not a time; allowed: seconds", words[5])
+		return fmt.Errorf("%.40q is not a time (expected seconds)", words[5])
 	}
 	return t.add(Flow{Start: start, Src: ends[0], Dst: ends[1], Size: units.Bytes(size), Class: class, Group: -1, Hash: t.env.hash()})
 }

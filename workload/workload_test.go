@@ -51,6 +51,20 @@ func TestMean(t *testing.T) {
 	if got := c.Mean(); math.Abs(got-1711250) > 1 {
 		t.Errorf("got %v", got)
 	}
+	// In packets of 1460 B, by the means of neighbouring points. websearch_dsh: 6 x 0.15 + 9.5 x 0.05 +
+	// 16 x 0.1 + 26 x 0.1 + 43 x 0.13 + 93 x 0.07 + 400 x 0.1 + 1000 x 0.1 + 2333 x 0.1 + 5000 x 0.07 +
+	// 13333.5 x 0.03 = 1140.98. hadoop_dsh: 12.5 x 0.1 + 27 x 0.1 + 31.5 x 0.1 + 33 x 0.1 + 41.5 x 0.1 +
+	// 51.5 x 0.1 + 60 x 0.1 + 93.5 x 0.1 + 140 x 0.1 + 180 x 0.05 + 433.5 x 0.01 + 3667 x 0.01 +
+	// 36667 x 0.02 + 200000 x 0.01 = 2832.395.
+	for name, packets := range map[string]float64{"websearch_dsh": 1140.98, "hadoop_dsh": 2832.395} {
+		c, err := FindCDF(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := packets * 1460; math.Abs(c.Mean()-want) > 1 {
+			t.Errorf("%s: got %v, want %v", name, c.Mean(), want)
+		}
+	}
 	half := CDF{Points: []Point{{0, 0}, {100, 0.5}, {300, 1}}}
 	if got := half.Mean(); got != 0.5*50+0.5*200 {
 		t.Errorf("got %v", got)

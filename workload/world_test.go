@@ -45,7 +45,7 @@ func world(t testing.TB, f *Fabric, rule Rule, stop units.Time) *Env {
 		if len(name) == 1 && name[0] >= '1' && name[0] <= '7' {
 			return name[0] - '0', nil
 		}
-		return 0, errors.New("no such class; allowed: 1 to 7")
+		return 0, errors.New("no such class (expected 1 to 7)")
 	}
 	e.pair(t, rule, nil, nil)
 	return e

@@ -1,4 +1,5 @@
-// Command xoff simulates lossless Ethernet fabrics packet by packet.
+// Command xoff simulates lossless Ethernet fabrics packet by packet, for researchers who compare
+// schemes and for operators who check configurations.
 package main
 
 import (

@@ -11,9 +11,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// This file checks values after they were read. Messages say what is allowed.
-
-// First returns the first error of a list of checks.
+// First returns the first non-nil error.
 func First(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -23,7 +21,7 @@ func First(errs ...error) error {
 	return nil
 }
 
-// When runs a check that matters under a condition only.
+// When returns check if the condition is true, else nil.
 func When(condition bool, check error) error {
 	if condition {
 		return check
@@ -31,18 +29,18 @@ func When(condition bool, check error) error {
 	return nil
 }
 
-// Within checks a range, both ends allowed.
+// Within checks that v is in the range lo to hi, inclusive.
 func Within[T cmp.Ordered](path string, v, lo, hi T) error {
 	switch {
 	case v < lo:
-		return Atf(path, "%s is too small; allowed: %s to %s", Show(v), Show(lo), Show(hi))
+		return Atf(path, "%s is too small (expected %s to %s)", Show(v), Show(lo), Show(hi))
 	case v > hi:
-		return Atf(path, "%s is too large; allowed: %s to %s", Show(v), Show(lo), Show(hi))
+		return Atf(path, "%s is too large (expected %s to %s)", Show(v), Show(lo), Show(hi))
 	}
 	return nil
 }
 
-// Show prints a bound as one would write it.
+// Show formats a bound as a user would write it.
 func Show(v any) string {
 	switch t := v.(type) {
 	case units.Time:
@@ -57,10 +55,10 @@ func Show(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Span checks a time that may be zero.
+// Span checks that a time is not negative.
 func Span(path string, t units.Time) error { return Within(path, t, 0, units.MaxTime) }
 
-// Positive checks a time that must not be zero.
+// Positive checks that a time is greater than zero.
 func Positive(path string, t units.Time) error {
 	if t > 0 && t <= units.MaxTime {
 		return nil
@@ -69,20 +67,20 @@ func Positive(path string, t units.Time) error {
 	if t > 0 {
 		size = "large"
 	}
-	return Atf(path, "%s is too %s; allowed: more than 0s, at most %s", Show(t), size, Show(units.MaxTime))
+	return Atf(path, "%s is too %s (expected more than 0s, at most %s)", Show(t), size, Show(units.MaxTime))
 }
 
-// OneOf checks a word.
+// OneOf checks that word is one of the allowed values.
 func OneOf(path, word string, allowed ...string) error {
 	for _, a := range allowed {
 		if word == a {
 			return nil
 		}
 	}
-	return Atf(path, "%q is unknown%s; allowed: %s", word, registry.DidYouMean(word, allowed), strings.Join(allowed, ", "))
+	return Atf(path, "%q is unknown%s (allowed: %s)", word, registry.DidYouMean(word, allowed), strings.Join(allowed, ", "))
 }
 
-// Allowed returns the words that a field may hold, from its tag; nil: any.
+// Allowed returns the values in the `allowed` tag of a field; nil means that any value is allowed.
 func Allowed(f reflect.StructField) []string {
 	if tag := f.Tag.Get("allowed"); tag != "" {
 		return strings.Split(tag, ",")
@@ -90,8 +88,7 @@ func Allowed(f reflect.StructField) []string {
 	return nil
 }
 
-// Words checks the fields of a struct, and of those below it, whose tag says which
-// words are allowed.
+// Words checks all fields with an `allowed` tag, in the struct v and in nested structs.
 func Words(path string, v reflect.Value) error {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -117,8 +114,8 @@ func Words(path string, v reflect.Value) error {
 	return nil
 }
 
-// Name reports whether a word can name a group of classes, a transport or a file: a
-// letter, then letters, digits, - and _.
+// Name reports whether s is a valid name for a group of classes, a transport or a file: a
+// letter, then letters, digits, - and _, at most 64 characters.
 func Name(s string) bool {
 	for i, r := range s {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'

@@ -14,29 +14,30 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Decoder fills Go values from nodes, overriding what they hold.
+// Decoder decodes nodes into Go values. Keys that are absent leave a value unchanged.
 type Decoder struct {
-	Places  *Places // notes where keys are; nil: they are known already
-	What    string  // kind of document, which messages about the whole of it name
-	Longest int     // characters of a word; 0: MaxWord
-	// Forms returns the Form or Keyed of a pointer to a type with a notation of its
-	// own; nil for others. It may be nil.
+	Locations *Locations // records where keys were written; nil: they are recorded already
+	What      string     // kind of document, for messages about the whole document
+	Longest   int        // maximum length of a word in bytes; 0: MaxWord
+	// Forms maps a pointer to its Form or Keyed if the type has a custom notation, else to
+	// nil. It may be nil.
 	Forms func(pointer any) any
 }
 
-// Form is a type with a notation of its own.
+// Form is a type that decodes itself from a node.
 type Form interface {
 	Decode(d *Decoder, n *Node, path string) error
 }
 
-// Keyed is a type that reads the keys of its mapping itself.
+// Keyed is a type that decodes the keys of its mapping itself.
 type Keyed interface {
 	DecodeKeys(d *Decoder, entries []Entry, path string) error
-	// Part returns what one of the keys stands for, so that a path can lead into it.
+	// Part returns the value behind a key, so that a path can continue below it.
 	Part(key string) (reflect.Value, bool)
 }
 
-// MaxWord bounds keys and values, and with them the messages that repeat them.
+// MaxWord is the maximum length of keys and values in bytes. It also bounds messages that
+// quote them.
 const MaxWord = 500
 
 func (d *Decoder) longest() int {
@@ -46,8 +47,8 @@ func (d *Decoder) longest() int {
 	return MaxWord
 }
 
-// Fail makes an error at a place; path may be empty.
-func (d *Decoder) Fail(at Place, path, format string, args ...any) error {
+// Fail returns an error at a location; path may be empty.
+func (d *Decoder) Fail(at Location, path, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if path != "" {
 		err = At(path, err)
@@ -55,25 +56,26 @@ func (d *Decoder) Fail(at Place, path, format string, args ...any) error {
 	return at.Error(err)
 }
 
-// Decode fills a value, which v points to, from a whole document.
+// Decode decodes a whole document into the value that v points to.
 func (d *Decoder) Decode(n *Node, v any) error { return d.Value(n, "", reflect.ValueOf(v).Elem()) }
 
-// maxText bounds the paragraphs of files that are read as a whole.
+// maxText is the maximum length of a value in files that Read decodes: they contain paragraphs.
 const maxText = 5000
 
-// Read decodes a file of a kind that what names. Into is a pointer to a struct of
-// strings, numbers, truth values, quantities, and lists, maps and structs of these.
-func Read(name string, data []byte, what string, into any) (*Places, error) {
+// Read decodes a file into the struct that into points to. Its fields may be strings,
+// numbers, booleans, quantities, and lists, maps and structs of these. What names the kind
+// of document in messages.
+func Read(name string, data []byte, what string, into any) (*Locations, error) {
 	src := NewSource(name, data)
 	body, err := Parse(src, data, what)
 	if err != nil {
 		return nil, err
 	}
-	d := &Decoder{Places: NewPlaces(src), What: what, Longest: maxText}
-	return d.Places, d.Decode(body, into)
+	d := &Decoder{Locations: NewLocations(src), What: what, Longest: maxText}
+	return d.Locations, d.Decode(body, into)
 }
 
-// Entries returns the keys of a mapping.
+// Entries returns the entries of a mapping. Duplicate keys are an error.
 func (d *Decoder) Entries(n *Node, path string) ([]Entry, error) {
 	if n.Shape != Mapping {
 		return nil, d.Mismatch(n, path, "keys with values")
@@ -81,57 +83,57 @@ func (d *Decoder) Entries(n *Node, path string) ([]Entry, error) {
 	seen := make(map[string]bool)
 	for _, e := range n.Keys {
 		switch {
-		case e.Odd || len(e.Key) > MaxWord:
-			return nil, d.Fail(e.At, path, "this is not a key; allowed: plain words")
+		case e.NotScalar || len(e.Key) > MaxWord:
+			return nil, d.Fail(e.At, path, "invalid key (expected a plain word of at most %d characters)", MaxWord)
 		case seen[e.Key]:
-			return nil, d.Fail(e.At, path, "key %q is given twice; allowed: once", e.Key)
+			return nil, d.Fail(e.At, path, "duplicate key %q (expected once)", e.Key)
 		}
 		seen[e.Key] = true
 	}
 	return n.Keys, nil
 }
 
-// Note remembers the place of a key: of its value when that is a plain one.
+// Note records the location of a key, and of its value if that is a scalar.
 func (d *Decoder) Note(path string, e Entry) {
-	if d.Places == nil {
+	if d.Locations == nil {
 		return
 	}
 	at := e.At
-	if e.Value.Shape == Word {
+	if e.Value.Shape == Scalar {
 		at = e.Value.At
 	}
-	d.Places.values[path] = at
-	d.Places.keys[path] = e.At
+	d.Locations.values[path] = at
+	d.Locations.keys[path] = e.At
 }
 
 // noteItem is Note for an item of a list.
 func (d *Decoder) noteItem(path string, n *Node) { d.Note(path, Entry{At: n.At, Value: n}) }
 
-// Mismatch says that a value is of the wrong shape.
+// Mismatch returns an error for a value of the wrong shape; want describes the right one.
 func (d *Decoder) Mismatch(n *Node, path, want string) error {
-	what := "this does not fit here"
+	what := "unexpected value"
 	switch n.Shape {
 	case Null:
-		what = "there is no value"
+		what = "missing value"
 	case List:
-		what = "a list does not fit here"
-	case Foreign:
-		what = "YAML anchors, aliases and tags are not used"
+		what = "unexpected list"
+	case Unsupported:
+		what = "YAML anchors, aliases and tags are not supported"
 	case Mapping:
-		what = "a mapping does not fit here"
-	case Word:
-		what = strconv.Quote(n.Text) + " does not fit here"
+		what = "unexpected mapping"
+	case Scalar:
+		what = "unexpected value " + strconv.Quote(n.Text)
 	}
 	if path == "" {
 		path = d.What
 	}
-	return d.Fail(n.At, path, "%s; allowed: %s", what, want)
+	return d.Fail(n.At, path, "%s (expected %s)", what, want)
 }
 
 // Value decodes a node into v.
 func (d *Decoder) Value(n *Node, path string, v reflect.Value) error {
-	if n.Shape == Word && len(n.Text) > d.longest() {
-		return d.Fail(n.At, path, "the value has %d characters; allowed: at most %d", len(n.Text), d.longest())
+	if n.Shape == Scalar && len(n.Text) > d.longest() {
+		return d.Fail(n.At, path, "the value has %d characters (expected at most %d)", len(n.Text), d.longest())
 	}
 	pointer := v.Addr().Interface()
 	if d.Forms != nil {
@@ -168,7 +170,7 @@ func (d *Decoder) Value(n *Node, path string, v reflect.Value) error {
 
 // text decodes a quantity.
 func (d *Decoder) text(n *Node, path string, into any) error {
-	if n.Shape != Word {
+	if n.Shape != Scalar {
 		return d.Mismatch(n, path, "one value, such as "+exampleOf(into))
 	}
 	var err error
@@ -188,7 +190,7 @@ func (d *Decoder) text(n *Node, path string, into any) error {
 	return nil
 }
 
-// quantity accepts a zero without a unit: it is the same in all of them.
+// quantity parses a quantity. Zero needs no unit.
 func quantity[T any](s string, parse func(string) (T, error)) (T, error) {
 	if s == "0" {
 		var zero T
@@ -209,9 +211,9 @@ func exampleOf(v any) string {
 	return "1"
 }
 
-// plain decodes a number, a word or a truth value.
+// plain decodes a number, a string or a boolean.
 func (d *Decoder) plain(n *Node, path string, v reflect.Value) error {
-	s, ok, bare := n.Text, n.Shape == Word, n.Shape == Word && !n.Quoted
+	s, ok, bare := n.Text, n.Shape == Scalar, n.Shape == Scalar && !n.Quoted
 	var want string
 	switch v.Kind() {
 	case reflect.String:
@@ -251,27 +253,27 @@ func (d *Decoder) plain(n *Node, path string, v reflect.Value) error {
 			return d.outOfRange(n, path, "-1.8e308 to 1.8e308")
 		}
 	case reflect.Bool:
-		want = "true, false"
+		want = "true or false"
 		if bare && (s == "true" || s == "false") {
 			v.SetBool(s == "true")
 			return nil
 		}
 	default:
-		panic(fmt.Sprintf("strict: %s is a %s, which no file can hold", path, v.Type()))
+		panic(fmt.Sprintf("yaml: %s has type %s, which cannot be decoded", path, v.Type()))
 	}
 	return d.Mismatch(n, path, want)
 }
 
-// outOfRange says that a number is one that nothing here can hold.
-func (d *Decoder) outOfRange(n *Node, path, allowed string) error {
+// outOfRange returns an error for a number that its Go type cannot represent.
+func (d *Decoder) outOfRange(n *Node, path, want string) error {
 	size := "large"
 	if strings.HasPrefix(n.Text, "-") {
 		size = "small"
 	}
-	return d.Fail(n.At, path, "%.60s is too %s; allowed: %s", n.Text, size, allowed)
+	return d.Fail(n.At, path, "%.60s is too %s (expected %s)", n.Text, size, want)
 }
 
-// List decodes a sequence; it replaces what was there.
+// List decodes a sequence into the slice v and replaces its items.
 func (d *Decoder) List(n *Node, path string, v reflect.Value) error {
 	if n.Shape != List {
 		return d.Mismatch(n, path, "a list")
@@ -290,7 +292,7 @@ func (d *Decoder) List(n *Node, path string, v reflect.Value) error {
 	return nil
 }
 
-// mapping decodes a map; it replaces what was there.
+// mapping decodes a mapping into the map v and replaces its entries.
 func (d *Decoder) mapping(n *Node, path string, v reflect.Value) error {
 	entries, err := d.entriesFor(n, path, v)
 	if err != nil {
@@ -302,7 +304,7 @@ func (d *Decoder) mapping(n *Node, path string, v reflect.Value) error {
 		if k.Kind() == reflect.Int {
 			i, err := strconv.Atoi(e.Key)
 			if err != nil {
-				return d.Fail(e.At, path, "%q is not a number; allowed: ids of classes", e.Key)
+				return d.Fail(e.At, path, "%q is not a number (expected the id of a class)", e.Key)
 			}
 			k.SetInt(int64(i))
 		} else {
@@ -319,8 +321,8 @@ func (d *Decoder) mapping(n *Node, path string, v reflect.Value) error {
 	return nil
 }
 
-// Fields decodes entries into the fields of a struct. More are keys that stand
-// beside them and are the caller's business.
+// Fields decodes entries into the fields of a struct. More lists keys that the caller has
+// decoded already; messages about unknown keys include them.
 func (d *Decoder) Fields(entries []Entry, path string, v reflect.Value, more []string) error {
 	known := keysOf(v.Type())
 	for _, e := range entries {
@@ -337,12 +339,12 @@ func (d *Decoder) Fields(entries []Entry, path string, v reflect.Value, more []s
 	return nil
 }
 
-// field decodes a field of a struct. Its tag takes names what a time can also be
-// written as: the length of a cable, or forever, which becomes units.Never.
+// field decodes a field of a struct. The tag `takes` permits another notation for a time: the
+// length of a cable, or forever, which becomes units.Never.
 func (d *Decoder) field(n *Node, path string, f reflect.StructField, v reflect.Value) error {
 	takes := f.Tag.Get("takes")
 	t, ok := v.Addr().Interface().(*units.Time)
-	if takes == "" || !ok || n.Shape != Word || len(n.Text) > d.longest() {
+	if takes == "" || !ok || n.Shape != Scalar || len(n.Text) > d.longest() {
 		return d.Value(n, path, v)
 	}
 	var err error
@@ -350,12 +352,12 @@ func (d *Decoder) field(n *Node, path string, f reflect.StructField, v reflect.V
 	case takes == Length:
 		*t, err = quantity(n.Text, units.ParseDelay)
 	case takes != Forever:
-		panic(fmt.Sprintf("strict: %s takes %q, which no time is written as", path, takes))
+		panic(fmt.Sprintf("yaml: %s has the unknown tag takes:%q", path, takes))
 	case n.Text == Forever:
 		*t = units.Never
 	default:
 		if *t, err = quantity(n.Text, units.ParseTime); err != nil {
-			err = fmt.Errorf("%w, or %s", err, Forever)
+			err = fmt.Errorf("%s, or %s)", strings.TrimSuffix(err.Error(), ")"), Forever)
 		}
 	}
 	if err != nil {
@@ -364,9 +366,9 @@ func (d *Decoder) field(n *Node, path string, f reflect.StructField, v reflect.V
 	return nil
 }
 
-// What times can also be written as, by the tag takes of a field.
+// Values of the tag `takes`: other notations for a time.
 const (
-	Length  = "length"  // of a cable, in m or km
+	Length  = "length"  // length of a cable, in m or km
 	Forever = "forever" // to the end of the run
 )
 
@@ -377,7 +379,7 @@ func (d *Decoder) unknown(e Entry, path string, known []string) error {
 	return d.Fail(e.At, path, "%w", registry.Unknown("key", e.Key, known))
 }
 
-// Take hands the entry of a key to use and returns the others.
+// Take calls use for the entry with the given key and returns the other entries.
 func Take(entries []Entry, key string, use func(Entry) error) ([]Entry, error) {
 	var rest []Entry
 	for _, e := range entries {
@@ -392,7 +394,7 @@ func Take(entries []Entry, key string, use func(Entry) error) ([]Entry, error) {
 	return rest, nil
 }
 
-// keysOf returns the field of each key of a struct.
+// keysOf maps the keys of a struct to field indexes.
 func keysOf(t reflect.Type) map[string]int {
 	keys := make(map[string]int)
 	for i := range t.NumField() {
@@ -414,7 +416,7 @@ func KeyNames(t reflect.Type) []string {
 	return names
 }
 
-// KeyOf returns the key under which a field is written.
+// KeyOf returns the key of a field.
 func KeyOf(f reflect.StructField) string {
 	if name, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); name != "" {
 		return name
@@ -422,7 +424,7 @@ func KeyOf(f reflect.StructField) string {
 	return strings.ToLower(f.Name)
 }
 
-// Field returns the field of a struct that a key stands for.
+// Field returns the field of a struct that has the given key.
 func Field(v reflect.Value, key string) (reflect.Value, bool) {
 	i, ok := keysOf(v.Type())[key]
 	if !ok {
@@ -431,7 +433,7 @@ func Field(v reflect.Value, key string) (reflect.Value, bool) {
 	return v.Field(i), true
 }
 
-// Scope returns how widely a key of a struct holds, by the tag of its field.
+// Scope returns the `scope` tag of a key: where the key may be overridden.
 func Scope(t reflect.Type, key string) string {
 	if i, ok := keysOf(t)[key]; ok {
 		return t.Field(i).Tag.Get("scope")
@@ -439,7 +441,7 @@ func Scope(t reflect.Type, key string) string {
 	return ""
 }
 
-// KeysWithin returns the keys of a struct whose scope is one of some.
+// KeysWithin returns the keys of a struct that have one of the given scopes.
 func KeysWithin(t reflect.Type, scopes ...string) []string {
 	return slices.DeleteFunc(KeyNames(t), func(key string) bool { return !slices.Contains(scopes, Scope(t, key)) })
 }

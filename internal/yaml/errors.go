@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Error is a mistake in a document. Path names the key; a file adds where it is.
+// Error is a mistake in a document. Locations.Locate adds the location of the key.
 type Error struct {
-	Path string
+	Path string // path of the key
 	Err  error
-	Key  string // below Path: the one to show, which may be unknown
+	Key  string // key below Path whose location to show; may be unknown
 
-	// Else are other keys that may have made it: the first that was written is shown
-	// when Path was not.
+	// Else lists other keys that may have caused the error. If Path was not written, the
+	// location of the first of them that was written is shown.
 	Else []string
 }
 
@@ -21,15 +21,15 @@ func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// At ties an error to a key.
+// At returns err as an Error about a key.
 func At(path string, err error) error { return &Error{Path: path, Err: err} }
 
-// Atf makes an error about a key.
+// Atf formats an Error about a key.
 func Atf(path, format string, args ...any) error {
 	return &Error{Path: path, Err: fmt.Errorf(format, args...)}
 }
 
-// Or adds other keys that an error about a key may come from.
+// Or adds keys that may also have caused err, if err is an Error.
 func Or(err error, paths ...string) error {
 	if e, ok := err.(*Error); ok {
 		e.Else = append(e.Else, paths...)
@@ -37,16 +37,16 @@ func Or(err error, paths ...string) error {
 	return err
 }
 
-// InputError is a mistake in what the user wrote, with its place: in a scenario, a
-// configuration of a switch, or a file of another program.
+// InputError is a mistake in the user's input, with its location: in a scenario, a switch
+// configuration or a file of another program.
 type InputError struct {
-	File         string // empty for what was not read from a file
-	Line, Column int    // from 1; 0 when there is no place to show
-	Err          error  // what is wrong and what is allowed
+	File         string // empty if the input is not a file
+	Line, Column int    // from 1; 0 if there is no line to show
+	Err          error  // what is wrong and what is expected
 	source       string // the line of the file
 }
 
-// Error returns one line: where, what is wrong, what is allowed.
+// Error returns one line: the location, what is wrong and what is expected.
 func (e *InputError) Error() string {
 	switch {
 	case e.File == "":
@@ -60,11 +60,11 @@ func (e *InputError) Error() string {
 
 func (e *InputError) Unwrap() error { return e.Err }
 
-// maxExcerpt is the longest line that is worth showing.
+// maxExcerpt is the length of the longest line that Excerpt shows.
 const maxExcerpt = 120
 
-// Excerpt returns the line of the file with a mark under the mistake, or nothing
-// when that would not be readable.
+// Excerpt returns the line of the file with a caret under the mistake, or "" if the line is
+// too long or empty.
 func (e *InputError) Excerpt() string {
 	line := strings.ReplaceAll(strings.TrimRight(e.source, "\r"), "\t", " ")
 	if strings.TrimSpace(line) == "" || len(line) > maxExcerpt || e.Column < 1 || e.Column > len(line)+1 {
@@ -74,24 +74,24 @@ func (e *InputError) Excerpt() string {
 	return fmt.Sprintf("%s%s\n%s%s^\n", number, line, strings.Repeat(" ", len(number)-2)+"| ", strings.Repeat(" ", e.Column-1))
 }
 
-// Places remembers where the keys of a document were written. A nil *Places knows
-// nothing: the values were not read from a text.
-type Places struct {
+// Locations records where the keys of a document were written. A nil *Locations has no
+// keys: the values were not read from text.
+type Locations struct {
 	top    *Source
-	values map[string]Place // by path: of the value, if it is a plain one
-	keys   map[string]Place // by path: of the key
+	values map[string]Location // by path: of the value if it is a plain word, else of the key
+	keys   map[string]Location // by path: of the key
 }
 
-// NewPlaces returns those of a document of which nothing was read yet.
-func NewPlaces(src *Source) *Places {
-	return &Places{src, make(map[string]Place), make(map[string]Place)}
+// NewLocations returns an empty set of locations for a document.
+func NewLocations(src *Source) *Locations {
+	return &Locations{src, make(map[string]Location), make(map[string]Location)}
 }
 
-// Source returns what the document was read from.
-func (p *Places) Source() *Source { return p.top }
+// Source returns the source of the document.
+func (p *Locations) Source() *Source { return p.top }
 
 // Has reports whether a key was written, rather than left to its default.
-func (p *Places) Has(path string) bool {
+func (p *Locations) Has(path string) bool {
 	if p == nil {
 		return false
 	}
@@ -99,8 +99,8 @@ func (p *Places) Has(path string) bool {
 	return ok
 }
 
-// Paths returns all keys that were written, in no order.
-func (p *Places) Paths() []string {
+// Paths returns the paths of all keys that were written, in no particular order.
+func (p *Locations) Paths() []string {
 	var list []string
 	for path := range p.values {
 		list = append(list, path)
@@ -108,8 +108,8 @@ func (p *Places) Paths() []string {
 	return list
 }
 
-// Forget drops a key and what is below it.
-func (p *Places) Forget(path string) {
+// Forget deletes a key and everything below it.
+func (p *Locations) Forget(path string) {
 	for at := range p.values {
 		if rest, ok := strings.CutPrefix(at, path); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 			delete(p.values, at)
@@ -118,34 +118,34 @@ func (p *Places) Forget(path string) {
 	}
 }
 
-// Adopt takes over what another document says about its keys.
-func (p *Places) Adopt(other *Places) {
+// Adopt adds the locations of another document.
+func (p *Locations) Adopt(other *Locations) {
 	for path, at := range other.values {
 		p.values[path] = at
 	}
 }
 
-// Find returns the place of a key, or of the nearest key above it that exists.
-func (p *Places) Find(path string) Place {
+// Find returns the location of a key, or of its nearest parent that was written.
+func (p *Locations) Find(path string) Location {
 	if at, ok := p.above(path); ok {
 		return at
 	}
-	return Place{p.top, 1, 1}
+	return Location{p.top, 1, 1}
 }
 
-func (p *Places) above(path string) (Place, bool) {
+func (p *Locations) above(path string) (Location, bool) {
 	for path != "" {
 		if at, ok := p.values[path]; ok {
 			return at, true
 		}
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
 	}
-	return Place{}, false
+	return Location{}, false
 }
 
-// Locate adds to an error about a key where that key was written. Other errors
-// pass unchanged.
-func (p *Places) Locate(err error) error {
+// Locate turns an Error into an InputError with the location of its key. It returns other
+// errors unchanged.
+func (p *Locations) Locate(err error) error {
 	var e *Error
 	var in *InputError
 	if err == nil || errors.As(err, &in) || !errors.As(err, &e) {
@@ -165,11 +165,11 @@ func (p *Places) Locate(err error) error {
 	if at, ok := p.above(e.Path); ok {
 		return at.Error(err)
 	}
-	return Place{Source: p.top}.Error(err) // the first line has nothing to do with it
+	return Location{Source: p.top}.Error(err) // no line of the file is to blame
 }
 
-// Errorf makes an error about a key, such as claims[2].metric: it shows where that
-// key, or the nearest one above it, was written.
-func (p *Places) Errorf(path, format string, args ...any) error {
+// Errorf formats an error about a key, such as claims[2].metric. Its location is the key's,
+// or that key's nearest parent if the key was not written.
+func (p *Locations) Errorf(path, format string, args ...any) error {
 	return p.Find(path).Error(&Error{Path: path, Err: fmt.Errorf(format, args...)})
 }

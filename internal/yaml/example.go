@@ -9,16 +9,14 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// This file shows by example what can be written somewhere.
-
-// Exemplary is a struct or a Keyed that can show some of its keys. The word is what was
-// written in their place; empty for something else.
+// Exemplary is a struct or a Keyed that returns an example of its keys for messages. Word is
+// the plain word found instead of a mapping, or "".
 type Exemplary interface {
 	Example(path, word string) string
 }
 
-// entriesFor is Entries for what v is filled from. Who writes something else than
-// keys gets to see some.
+// entriesFor returns the entries from which v is decoded. If n is not a mapping, the error
+// shows example keys of v.
 func (d *Decoder) entriesFor(n *Node, path string, v reflect.Value) ([]Entry, error) {
 	if n.Shape != Mapping {
 		return nil, d.Mismatch(n, path, "keys with values, such as "+d.exampleKeys(path, n.Text, v, 2))
@@ -26,7 +24,7 @@ func (d *Decoder) entriesFor(n *Node, path string, v reflect.Value) ([]Entry, er
 	return d.Entries(n, path)
 }
 
-// exampleKeys writes the first keys of a value, with its values where it has some.
+// exampleKeys formats the first keys of v with their values, or with example values.
 func (d *Decoder) exampleKeys(path, word string, v reflect.Value, most int) string {
 	if d.Forms != nil {
 		if e, ok := d.Forms(v.Addr().Interface()).(Exemplary); ok {
@@ -50,7 +48,7 @@ func (d *Decoder) exampleKeys(path, word string, v reflect.Value, most int) stri
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// example writes a value as one would; where there is none, one of its kind.
+// example formats v as a user would write it; if v is zero, it returns an example value.
 func (d *Decoder) example(path string, allowed []string, v reflect.Value) string {
 	switch t := v.Addr().Interface().(type) {
 	case *units.Time, *units.Bytes, *units.Rate:

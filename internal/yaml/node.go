@@ -1,11 +1,9 @@
-// Package yaml reads YAML into Go values and says exactly what is wrong with it:
-// every message has a place and says what is allowed. Scenarios, experiments and
-// topologies are read by it.
+// Package yaml decodes YAML strictly into Go values: every error has a location and says
+// what is expected. Scenarios, experiments and topologies are decoded with it.
 //
-// A text becomes a tree of Nodes, each with the place where it was written. A
-// Decoder fills structs from nodes by their yaml tags; types with a notation of
-// their own are Forms. A part of a tree can be kept as it is and read later, on
-// top of something that is not known yet (see Patch).
+// Parse turns text into a tree of Nodes, each with its location. A Decoder fills structs
+// from nodes by their yaml tags; types with a custom notation are Forms. A Patch keeps part
+// of a tree undecoded until the value that it changes is known.
 package yaml
 
 import (
@@ -18,63 +16,64 @@ import (
 	goccy "github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/scanner"
 	"github.com/goccy/go-yaml/token"
 )
 
-// Shape says what a node is.
+// Shape is the kind of a node.
 type Shape uint8
 
 // Shapes of nodes.
 const (
 	Null    Shape = iota // no value
-	Word                 // a plain value
+	Scalar               // a plain or quoted value
 	Mapping              // keys with values
 	List
-	Foreign // anchors, aliases, tags: parts of YAML that are not used
+	Unsupported // other YAML: anchors, aliases, tags
 )
 
 // Node is a part of a document.
 type Node struct {
 	Shape   Shape
-	Text    string  // of a word
-	Quoted  bool    // the word was written in quotes: it is no number
-	Literal bool    // the word is a number or a truth value by the rules of YAML
+	Text    string  // of a scalar
+	Quoted  bool    // the scalar was quoted, so it is not a number
+	Literal bool    // the scalar is a YAML number or boolean
 	Keys    []Entry // of a mapping, in order
 	Items   []*Node // of a list
-	At      Place
+	At      Location
 }
 
 // Entry is one key of a mapping with its value.
 type Entry struct {
-	Key   string
-	Odd   bool // the key is no plain word
-	At    Place
-	Value *Node
+	Key       string
+	NotScalar bool // the key is a mapping, a list, null or unsupported
+	At        Location
+	Value     *Node
 }
 
-// Source is a text that is read: a file, or a setting of the command line.
+// Source is the origin of a text: a file, or a setting on the command line.
 type Source struct {
 	Name    string
 	lines   []string
 	setting bool
 }
 
-// NewSource returns a file of that name.
+// NewSource returns the source for a file.
 func NewSource(name string, data []byte) *Source {
 	return &Source{Name: name, lines: strings.Split(string(data), "\n")}
 }
 
-// Setting returns a setting, which messages repeat as a whole.
+// Setting returns the source for a setting. Messages quote it in full.
 func Setting(text string) *Source { return &Source{Name: text, setting: true} }
 
-// Place is where something was written; line 0 means the source as a whole.
-type Place struct {
+// Location is a position in a source; line 0 means the whole source.
+type Location struct {
 	Source       *Source
 	Line, Column int
 }
 
-// Error makes an error at a place.
-func (p Place) Error(err error) *InputError {
+// Error returns err with the location.
+func (p Location) Error(err error) *InputError {
 	switch {
 	case p.Source == nil:
 		return &InputError{Err: err}
@@ -88,23 +87,23 @@ func (p Place) Error(err error) *InputError {
 	return e
 }
 
-// MaxFile bounds a file; the longest list of flows that makes sense as text is far
-// below it.
+// MaxFile is the maximum size of a file in bytes.
 const MaxFile = 8 << 20
 
-// Parse returns the one document of a text; what says what it holds.
+// Parse returns the only document of a text. Messages call the document what, such as
+// "scenario".
 func Parse(src *Source, data []byte, what string) (*Node, error) {
 	if len(data) > MaxFile {
-		return nil, Place{Source: src}.Error(fmt.Errorf("this has more than %d bytes; allowed: at most so many", MaxFile))
+		return nil, Location{Source: src}.Error(fmt.Errorf("file is larger than %d MiB", MaxFile>>20))
 	}
-	if wide(data) {
-		return nil, Place{Source: src}.Error(errors.New("this is text in UTF-16; allowed: UTF-8, as the editor can save it, or `iconv -f UTF-16 -t UTF-8`"))
+	if isUTF16(data) {
+		return nil, Location{Source: src}.Error(errors.New("text is encoded in UTF-16 (expected UTF-8); fix: save as UTF-8, or run `iconv -f UTF-16 -t UTF-8`"))
 	}
-	if line := tooDeep(data); line > 0 {
-		return nil, Place{src, line, 1}.Error(fmt.Errorf("keys are nested too deeply; allowed: at most %d levels", maxDepth))
-	}
-	file, err := parseYAML(bytes.TrimPrefix(data, []byte("\ufeff"))) // some editors begin files so
-	if err != nil {
+	file, line, err := parseYAML(bytes.TrimPrefix(data, []byte("\ufeff"))) // byte order mark
+	switch {
+	case line > 0:
+		return nil, Location{src, line, 1}.Error(errTooDeep)
+	case err != nil:
 		return nil, syntaxError(src, data, err)
 	}
 	var bodies []ast.Node
@@ -122,17 +121,17 @@ func Parse(src *Source, data []byte, what string) (*Node, error) {
 		if strings.ContainsRune("aeiou", rune(what[0])) {
 			article = "an"
 		}
-		return nil, Place{src, 1, 1}.Error(fmt.Errorf("the file is empty; allowed: %s %s", article, what))
+		return nil, Location{src, 1, 1}.Error(fmt.Errorf("the file is empty (expected %s %s)", article, what))
 	case 1:
 		return src.node(bodies[0]), nil
 	default:
-		return nil, src.place(bodies[1]).Error(fmt.Errorf("a second document begins here; allowed: one %s per file", what))
+		return nil, src.location(bodies[1]).Error(fmt.Errorf("a second document starts here (expected one %s per file)", what))
 	}
 }
 
-// wide reports whether a text is in UTF-16: it begins with its mark, or with a letter
-// and a zero.
-func wide(data []byte) bool {
+// isUTF16 reports whether a text is UTF-16: it starts with a byte order mark, or exactly one
+// of its first two bytes is zero.
+func isUTF16(data []byte) bool {
 	if len(data) < 2 {
 		return false
 	}
@@ -143,36 +142,42 @@ func wide(data []byte) bool {
 	return (data[0] == 0) != (data[1] == 0)
 }
 
-// ReadLimited reads a text, but not much more than MaxFile of it: Parse refuses what
-// is longer, and an input may have no end.
+// ReadLimited reads at most one byte more than MaxFile, so that Parse can reject endless
+// input.
 func ReadLimited(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, MaxFile+1)) }
 
-// ParseSetting reads the value of a `path=value`.
+// ParseSetting parses the value of a `path=value` setting.
 func ParseSetting(src *Source, text string) (*Node, error) {
-	if tooDeep([]byte(text)) > 0 {
-		return nil, Place{Source: src}.Error(fmt.Errorf("keys are nested too deeply; allowed: at most %d levels", maxDepth))
+	file, line, err := parseYAML([]byte(text))
+	if line > 0 {
+		return nil, Location{Source: src}.Error(errTooDeep)
 	}
-	file, err := parseYAML([]byte(text))
 	if err != nil || len(file.Docs) != 1 || file.Docs[0].Body == nil {
-		return nil, Place{Source: src}.Error(fmt.Errorf("%q is not a value; allowed: YAML", text))
+		return nil, Location{Source: src}.Error(fmt.Errorf("bad value: %q (expected YAML)", text))
 	}
 	return src.node(file.Docs[0].Body), nil
 }
 
-// parseYAML reads the text. The parser is not ours and a broken file must never
-// end the program, so a panic counts as a syntax error.
-func parseYAML(data []byte) (f *ast.File, err error) {
+// parseYAML calls the parser and turns a panic into a syntax error: a broken file must never
+// crash the program. For a file that is nested too deeply, it returns the line and does not
+// parse.
+func parseYAML(data []byte) (f *ast.File, tooDeepAt int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = errors.New("cannot be read as YAML")
+			err = errors.New("malformed text")
 		}
 	}()
-	return parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+	tokens, tooDeepAt := tokenize(data)
+	if tooDeepAt > 0 {
+		return nil, tooDeepAt, errTooDeep
+	}
+	f, err = parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	return f, 0, err
 }
 
-// syntaxError says where a text is not YAML.
+// syntaxError adds the location to an error of the parser.
 func syntaxError(src *Source, data []byte, err error) error {
-	p := Place{src, 1, 1}
+	p := Location{src, 1, 1}
 	message := err.Error()
 	var syntax *goccy.SyntaxError
 	if errors.As(err, &syntax) {
@@ -187,43 +192,58 @@ func syntaxError(src *Source, data []byte, err error) error {
 		if at := bytes.IndexByte(lines[max(1, min(p.Line, len(lines)))-1], '\t'); at >= 0 {
 			p.Column = at + 1
 		}
-		return p.Error(errors.New("tab character in the indentation; allowed: spaces, since YAML does not permit tabs there"))
+		return p.Error(errors.New("tab character in the indentation (expected spaces)"))
 	}
-	return p.Error(fmt.Errorf("%s; allowed: YAML", message))
+	return p.Error(fmt.Errorf("%s (expected YAML)", message))
 }
 
-// maxDepth bounds nesting before the parser sees it: it recurses, and a stack
-// that overflows cannot be recovered from. Scenarios need six levels.
+// maxDepth is the maximum nesting depth. It is checked before parsing: the parser recurses,
+// and a stack overflow cannot be recovered. Scenarios need six levels.
 const maxDepth = 64
 
-// tooDeep returns the first line that is nested too deeply, 0 when none is.
-func tooDeep(data []byte) int {
-	brackets := 0
+var errTooDeep = fmt.Errorf("keys are nested too deeply (expected at most %d levels)", maxDepth)
+
+// tokenize returns the tokens of a text, or the first line that is nested too deeply. It counts
+// brackets among the tokens, so brackets in strings and comments do not count. Block nesting is
+// limited by the indentation, at 8 columns per level, and by the - and ? indicators of a line.
+func tokenize(data []byte) (tokens token.Tokens, tooDeepAt int) {
 	for i, line := range bytes.Split(data, []byte("\n")) {
-		brackets += bytes.Count(line, []byte("[")) + bytes.Count(line, []byte("{"))
-		if brackets > maxDepth {
-			return i + 1
-		}
-		brackets = max(0, brackets-bytes.Count(line, []byte("]"))-bytes.Count(line, []byte("}")))
 		indent := line[:len(line)-len(bytes.TrimLeft(line, " -?:\t"))]
-		// A level takes two columns when lines are indented by hand.
 		if len(indent) > 8*maxDepth || bytes.Count(indent, []byte("-"))+bytes.Count(indent, []byte("?")) > maxDepth {
-			return i + 1
+			return nil, i + 1
 		}
 	}
-	return 0
+	var s scanner.Scanner
+	s.Init(string(data))
+	for depth := 0; ; {
+		list, err := s.Scan()
+		if errors.Is(err, io.EOF) {
+			return tokens, 0
+		}
+		for _, t := range list {
+			switch t.Type {
+			case token.SequenceStartType, token.MappingStartType:
+				if depth++; depth > maxDepth {
+					return nil, t.Position.Line
+				}
+			case token.SequenceEndType, token.MappingEndType:
+				depth = max(0, depth-1)
+			}
+		}
+		tokens.Add(list...)
+	}
 }
 
-// node turns what the parser made into a Node.
+// node converts a node of the parser to a Node.
 func (s *Source) node(n ast.Node) *Node {
-	to := &Node{At: s.place(n)}
+	to := &Node{At: s.location(n)}
 	switch n := n.(type) {
 	case nil, *ast.NullNode:
 	case *ast.MappingNode, *ast.MappingValueNode:
 		to.Shape = Mapping
 		for _, pair := range pairs(n) {
 			key := s.node(pair.Key)
-			to.Keys = append(to.Keys, Entry{Key: key.Text, Odd: key.Shape != Word, At: key.At, Value: s.node(pair.Value)})
+			to.Keys = append(to.Keys, Entry{Key: key.Text, NotScalar: key.Shape != Scalar, At: key.At, Value: s.node(pair.Value)})
 		}
 	case *ast.SequenceNode:
 		to.Shape = List
@@ -231,14 +251,14 @@ func (s *Source) node(n ast.Node) *Node {
 			to.Items = append(to.Items, s.node(item))
 		}
 	default:
-		to.word(n)
+		to.setScalar(n)
 	}
 	return to
 }
 
-// word reads a plain value, or finds that it is none.
-func (to *Node) word(n ast.Node) {
-	to.Shape = Word
+// setScalar sets the text of a scalar; any other node becomes Unsupported.
+func (to *Node) setScalar(n ast.Node) {
+	to.Shape = Scalar
 	switch n := n.(type) {
 	case *ast.StringNode:
 		t := n.GetToken()
@@ -257,10 +277,10 @@ func (to *Node) word(n ast.Node) {
 			return
 		}
 	}
-	to.Shape = Foreign
+	to.Shape = Unsupported
 }
 
-// pairs returns those of a mapping.
+// pairs returns the key-value pairs of a mapping.
 func pairs(n ast.Node) []*ast.MappingValueNode {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -271,9 +291,9 @@ func pairs(n ast.Node) []*ast.MappingValueNode {
 	return nil
 }
 
-// place returns where a node begins.
-func (s *Source) place(n ast.Node) Place {
-	p := Place{s, 1, 1}
+// location returns the start of a node; for a mapping, its first key.
+func (s *Source) location(n ast.Node) Location {
+	p := Location{s, 1, 1}
 	if n == nil {
 		return p
 	}

@@ -9,16 +9,16 @@ import (
 	goccy "github.com/goccy/go-yaml"
 )
 
-// Patch is a part of a document that is read when it is known what it changes, on
-// top of that: keys with values as they were written, each with its place.
+// Patch is a part of a document that is decoded later, when the value that it changes is
+// known. It keeps keys and values as written, with their locations.
 type Patch struct{ keys []Entry }
 
-// NewPatch makes a patch of keys that no file gave, each followed by its value: a
-// Patch, a number, or what fmt prints as a word.
+// NewPatch returns a patch from alternating keys and values. A value is a Patch, a number, a
+// boolean, or anything that fmt prints as a word.
 func NewPatch(keysAndValues ...any) Patch {
 	var p Patch
 	for i := 0; i < len(keysAndValues); i += 2 {
-		n := &Node{Shape: Word, Text: fmt.Sprint(keysAndValues[i+1])}
+		n := &Node{Shape: Scalar, Text: fmt.Sprint(keysAndValues[i+1])}
 		switch v := keysAndValues[i+1].(type) {
 		case Patch:
 			n = &Node{Shape: Mapping, Keys: v.keys}
@@ -30,8 +30,8 @@ func NewPatch(keysAndValues ...any) Patch {
 	return p
 }
 
-// Add reads one key. A mapping is merged with what is there, anything else
-// replaces it. The old value is not changed: copies of the patch share it.
+// Add adds a key. A mapping is merged with the present one, any other value replaces it.
+// Copies of the patch are not affected.
 func (p *Patch) Add(d *Decoder, e Entry, path string) error {
 	if err := d.checkTree(e.Value, Join(path, e.Key)); err != nil {
 		return err
@@ -41,12 +41,12 @@ func (p *Patch) Add(d *Decoder, e Entry, path string) error {
 	return nil
 }
 
-// checkTree refuses what no patch can hold.
+// checkTree rejects nodes that a patch cannot contain.
 func (d *Decoder) checkTree(n *Node, path string) error {
 	switch n.Shape {
-	case Word:
+	case Scalar:
 		if len(n.Text) > MaxWord {
-			return d.Fail(n.At, path, "the value has %d characters; allowed: at most %d", len(n.Text), MaxWord)
+			return d.Fail(n.At, path, "the value has %d characters (expected at most %d)", len(n.Text), MaxWord)
 		}
 	case Mapping:
 		entries, err := d.Entries(n, path)
@@ -70,7 +70,7 @@ func (d *Decoder) checkTree(n *Node, path string) error {
 	return nil
 }
 
-// noteTree remembers the places of a key and of all below it.
+// noteTree records the locations of a key and of everything below it.
 func (d *Decoder) noteTree(e Entry, path string) {
 	at := Join(path, e.Key)
 	d.Note(at, e)
@@ -88,7 +88,7 @@ func (d *Decoder) noteBelow(n *Node, path string) {
 	}
 }
 
-// merge puts an entry among others.
+// merge returns list with e added, merged with the entry of the same key if there is one.
 func merge(list []Entry, e Entry) []Entry {
 	i := slices.IndexFunc(list, func(o Entry) bool { return o.Key == e.Key })
 	if i < 0 {
@@ -115,7 +115,7 @@ func (p Patch) Keys() []string {
 	return names
 }
 
-// Has reports whether a patch holds something at a path.
+// Has reports whether the patch has a value at a path.
 func (p Patch) Has(steps ...Step) bool {
 	n := &Node{Shape: Mapping, Keys: p.keys}
 	for _, s := range steps {
@@ -135,7 +135,7 @@ func (p Patch) Has(steps ...Step) bool {
 	return true
 }
 
-// Text returns what a patch holds below keys, as one would write it in a line.
+// Text returns the value at a path of keys, formatted in one line.
 func (p Patch) Text(keys ...string) (string, bool) {
 	n := &Node{Shape: Mapping, Keys: p.keys}
 	for _, key := range keys {
@@ -148,19 +148,19 @@ func (p Patch) Text(keys ...string) (string, bool) {
 	return text(n), true
 }
 
-// Set returns a patch with one key more, or with another value: a word below keys.
-// Where a value stands in the way it is the patch itself.
+// Set returns a copy of the patch with a word at a path of keys. If a plain value or a list
+// is on the path, it returns the patch unchanged.
 func (p Patch) Set(word string, keys ...string) Patch {
 	for depth := 1; depth < len(keys); depth++ {
 		if steps := Steps(keys[:depth]...); p.Has(steps...) && !p.mapping(steps) {
 			return p
 		}
 	}
-	n, _ := nest(Steps(keys[1:]...), &Node{Shape: Word, Text: word})
+	n, _ := nest(Steps(keys[1:]...), &Node{Shape: Scalar, Text: word})
 	return Patch{merge(p.keys, Entry{Key: keys[0], Value: n})}
 }
 
-// mapping reports whether keys stand at a path.
+// mapping reports whether the value at a path is a mapping.
 func (p Patch) mapping(steps []Step) bool {
 	n := &Node{Shape: Mapping, Keys: p.keys}
 	for _, s := range steps {
@@ -173,8 +173,8 @@ func (p Patch) mapping(steps []Step) bool {
 	return n.Shape == Mapping
 }
 
-// Without returns a patch that holds nothing at a path. Below lists it is the
-// patch itself. The old one is not changed.
+// Without returns a copy of the patch with the value at a path removed. If the path leads
+// through a list, it returns the patch unchanged.
 func (p Patch) Without(steps []Step) Patch {
 	if len(steps) == 0 {
 		return Patch{}
@@ -197,22 +197,22 @@ func without(list []Entry, steps []Step) []Entry {
 	return list
 }
 
-// Apply reads the keys of a patch into a struct that they override. The patch was
-// written at path; messages say so. Where its keys are is known already.
+// Apply decodes the patch into a struct and overrides the fields that it names. Path is where
+// the patch was written, for messages.
 func (p Patch) Apply(d *Decoder, path string, into reflect.Value) error {
-	again := *d
-	again.Places = nil
-	return again.Fields(p.keys, path, into, nil)
+	quiet := *d
+	quiet.Locations = nil // they are recorded already
+	return quiet.Fields(p.keys, path, into, nil)
 }
 
-// ApplyKeyed is Apply for what reads its keys itself.
+// ApplyKeyed is Apply for a Keyed.
 func (p Patch) ApplyKeyed(d *Decoder, path string, into Keyed) error {
-	again := *d
-	again.Places = nil
-	return into.DecodeKeys(&again, p.keys, path)
+	quiet := *d
+	quiet.Locations = nil // they are recorded already
+	return into.DecodeKeys(&quiet, p.keys, path)
 }
 
-// String returns the patch as one would write it in a line.
+// String returns the patch formatted in one line.
 func (p Patch) String() string { return text(&Node{Shape: Mapping, Keys: p.keys}) }
 
 func text(n *Node) string {
@@ -232,7 +232,7 @@ func text(n *Node) string {
 	return n.Text
 }
 
-// Plain returns what the YAML library writes as the patch was written.
+// Plain returns the patch in the form that the YAML library encodes.
 func (p Patch) Plain() goccy.MapSlice { return plainKeys(p.keys) }
 
 func plainKeys(list []Entry) goccy.MapSlice {
@@ -260,7 +260,7 @@ func plainNode(n *Node) any {
 	return n.Text
 }
 
-// bare is a number or a truth value as it was written.
+// bare is a number or a boolean as it was written.
 type bare string
 
 // MarshalYAML writes the value without quotes.

@@ -10,13 +10,13 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 )
 
-// Step is a part of a path: a key, or the index of a list item.
+// Step is one step of a path: a key, or the index of a list item.
 type Step struct {
 	Key   string
 	Index int // -1: a key
 }
 
-// Join adds a key to a path.
+// Join appends a key to a path.
 func Join(path, name string) string {
 	if path == "" {
 		return name
@@ -24,7 +24,7 @@ func Join(path, name string) string {
 	return path + "." + name
 }
 
-// Steps is a path of keys.
+// Steps returns a path of keys.
 func Steps(keys ...string) []Step {
 	var list []Step
 	for _, k := range keys {
@@ -33,7 +33,7 @@ func Steps(keys ...string) []Step {
 	return list
 }
 
-// SplitPath splits `workload[0].load.share`.
+// SplitPath splits a path such as `workload[0].load.share`.
 func SplitPath(path string) ([]Step, bool) {
 	var steps []Step
 	for _, part := range strings.Split(path, ".") {
@@ -62,7 +62,7 @@ func SplitPath(path string) ([]Step, bool) {
 	return steps, true
 }
 
-// PathOf writes a path.
+// PathOf formats a path.
 func PathOf(steps []Step) string {
 	path := ""
 	for _, s := range steps {
@@ -93,7 +93,7 @@ func PartOf(v reflect.Value, steps []Step) (reflect.Value, bool) {
 	return v, true
 }
 
-// Numbered replaces the names of list items in a path by their numbers.
+// Numbered replaces the names of list items in a path by their indexes.
 func Numbered(v reflect.Value, path []Step) []Step {
 	list := append([]Step(nil), path...)
 	for i := range list {
@@ -108,8 +108,7 @@ func Numbered(v reflect.Value, path []Step) []Step {
 	return list
 }
 
-// itemNamed returns the number of the item of a list that has a name, -1 when
-// there is none.
+// itemNamed returns the index of the list item with a name, or -1.
 func itemNamed(v reflect.Value, name string) int {
 	if v.Kind() != reflect.Slice || v.Type().Elem().Kind() != reflect.Struct {
 		return -1
@@ -122,17 +121,17 @@ func itemNamed(v reflect.Value, name string) int {
 	return -1
 }
 
-// Assign decodes a node into the part of a value that a path leads to.
+// Assign decodes a node into the part of v that steps lead to. Path is the path of v.
 func (d *Decoder) Assign(v reflect.Value, path string, steps []Step, n *Node) error {
-	here := Place{Source: n.At.Source}
+	here := Location{Source: n.At.Source}
 	if len(steps) == 0 {
-		d.Places.values[path] = here
+		d.Locations.values[path] = here
 		return d.Value(n, path, v)
 	}
 	s := steps[0]
 	if s.Index >= 0 {
 		if v.Kind() != reflect.Slice || s.Index >= v.Len() {
-			return d.Fail(here, path, "there is no item %d; allowed: the items of a list, from 0", s.Index)
+			return d.Fail(here, path, "there is no item %d (expected the index of a list item, from 0)", s.Index)
 		}
 		return d.Assign(v.Index(s.Index), fmt.Sprintf("%s[%d]", path, s.Index), steps[1:], n)
 	}
@@ -144,9 +143,9 @@ func (d *Decoder) Assign(v reflect.Value, path string, steps []Step, n *Node) er
 			return d.Assign(v, Join(path, s.Key), steps[1:], n)
 		}
 		if e.Value, ok = nest(steps[1:], n); !ok {
-			return d.Fail(here, path, "a list below %s is set as a whole; allowed: keys joined by dots", s.Key)
+			return d.Fail(here, path, "items of lists below %s cannot be set (expected keys joined by dots); fix: set the whole list", s.Key)
 		}
-		return keyed.DecodeKeys(d, []Entry{e}, path) // says what is allowed
+		return keyed.DecodeKeys(d, []Entry{e}, path)
 	case v.Kind() == reflect.Slice:
 		if k := itemNamed(v, s.Key); k >= 0 {
 			return d.Assign(v.Index(k), fmt.Sprintf("%s[%d]", path, k), steps[1:], n)
@@ -158,7 +157,7 @@ func (d *Decoder) Assign(v reflect.Value, path string, steps []Step, n *Node) er
 			return d.unknown(e, path, KeyNames(v.Type()))
 		}
 		if at := Join(path, s.Key); len(steps) == 1 {
-			d.Places.values[at] = here
+			d.Locations.values[at] = here
 			return d.field(n, at, v.Type().Field(i), v.Field(i))
 		}
 		return d.Assign(v.Field(i), Join(path, s.Key), steps[1:], n)
@@ -170,11 +169,14 @@ func (d *Decoder) Assign(v reflect.Value, path string, steps []Step, n *Node) er
 		if err := d.Assign(item, Join(path, s.Key), steps[1:], n); err != nil {
 			return err
 		}
-		d.Places.values[path] = here
+		d.Locations.values[path] = here
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
 		v.SetMapIndex(reflect.ValueOf(s.Key), item)
 		return nil
 	}
-	return d.Fail(here, path, "has no keys of its own, so no %q; allowed: one value", s.Key)
+	return d.Fail(here, path, "has no keys, so %q cannot be set (expected one value)", s.Key)
 }
 
 func (d *Decoder) keyed(v reflect.Value) (Keyed, bool) {
@@ -185,14 +187,14 @@ func (d *Decoder) keyed(v reflect.Value) (Keyed, bool) {
 	return k, ok
 }
 
-// isText reports whether a value is written as one word, whatever it is made of.
+// isText reports whether a value is written as one word.
 func isText(v reflect.Value) bool {
 	_, ok := v.Addr().Interface().(encoding.TextUnmarshaler)
 	return ok
 }
 
-// noItem says that a list has no item of a name.
-func (d *Decoder) noItem(here Place, v reflect.Value, path, name string) error {
+// noItem returns an error for a list that has no item with a name.
+func (d *Decoder) noItem(here Location, v reflect.Value, path, name string) error {
 	var names []string
 	for i := range v.Len() {
 		if item := v.Index(i); item.Kind() == reflect.Struct {
@@ -202,14 +204,14 @@ func (d *Decoder) noItem(here Place, v reflect.Value, path, name string) error {
 		}
 	}
 	if names == nil {
-		return d.Fail(here, path, "there is no item called %q; allowed: the number of an item, as in %s[0]", name, path)
+		return d.Fail(here, path, "there is no item called %q (expected an index, as in %s[0])", name, path)
 	}
 	return d.Fail(here, path, "%w", registry.Unknown("item", name, append(names, path+"[0]")))
 }
 
-// nest puts a node below keys: b and c make {b: {c: node}} of it.
+// nest puts a node below keys: steps b and c return {b: {c: node}}. It fails on indexes.
 func nest(steps []Step, n *Node) (*Node, bool) {
-	here := Place{Source: n.At.Source}
+	here := Location{Source: n.At.Source}
 	for i := len(steps) - 1; i >= 0; i-- {
 		if steps[i].Index >= 0 {
 			return nil, false

@@ -7,12 +7,11 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
-	"syscall"
+	"sync/atomic"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -27,14 +26,11 @@ var release string
 // Main runs xoff-hub until it is interrupted and returns its exit code: 0 after a signal,
 // 2 when the server cannot start.
 func Main(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	cmd := Command()
 	cmd.SetArgs(args)
 	cmd.SetOut(os.Stdout)
 	cmd.SetErr(os.Stderr)
-	if err := cmd.ExecuteContext(ctx); err != nil {
+	if err := cmd.Execute(); err != nil {
 		fmt.Fprintf(os.Stderr, "xoff-hub: %v\n", err)
 		return 2
 	}
@@ -45,6 +41,15 @@ func Main(args []string) int {
 type options struct {
 	listen, folder, tokenFile   string
 	certificate, key, authority string
+
+	temp atomic.Pointer[disk.Temp] // temporary folder; nil with --dir
+}
+
+// clean removes what a server that is stopped at once would leave.
+func (o *options) clean() {
+	if t := o.temp.Load(); t != nil {
+		_ = t.Remove()
+	}
 }
 
 // Command returns the command xoff-hub.
@@ -64,7 +69,7 @@ a file that only you can read; a token file that exists is used again.
   xoff worker nats://first-machine:4222 --nats-token hub/token
   xoff sweep mine.yaml --seeds 500 --nats nats://first-machine:4222 --nats-token hub/token
 
-Ctrl-C and SIGTERM stop it. Without --dir all messages are kept in a temporary folder
+Ctrl-C, SIGTERM and SIGHUP stop it. Without --dir all messages are kept in a temporary folder
 and removed at the end. With --dir they stay: start the same command again, and running
 sweeps continue. Results are never stored here; xoff sweep writes them to its -o.
 The exit code is 0 after a signal and 2 when the server cannot start.`,
@@ -73,12 +78,14 @@ The exit code is 0 after a signal and 2 when the server cannot start.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.serve(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			ctx, stop := peer.UntilSignal(cmd.Context(), o.clean)
+			defer stop()
+			return o.serve(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", fmt.Sprintf("127.0.0.1:%d", DefaultPort), "address to listen on: PORT, HOST or HOST:PORT; port 0 is any free port")
+	f.StringVar(&o.listen, "listen", fmt.Sprintf("127.0.0.1:%d", DefaultPort), "address to listen on: PORT, :PORT, HOST or HOST:PORT; port 0 is any free port")
 	f.StringVarP(&o.folder, "dir", "o", "", "folder for messages in transit and the token; it survives a restart (default: temporary)")
 	f.StringVar(&o.tokenFile, "token-file", "", "file with the token, created if missing (default: "+peer.TokenVariable+" in the environment, else the file token in --dir)")
 	f.StringVar(&o.certificate, "cert", "", "file with the certificate of this server; connections are encrypted and clients must show a certificate")
@@ -114,9 +121,12 @@ func (o *options) serve(ctx context.Context, out, errs io.Writer) (err error) {
 		return err
 	}
 	c.Token, c.Folder, c.Log = t.text, folder, logTo(errs)
+	if err := t.save(); err != nil {
+		return err
+	}
 	s, err := Start(ctx, c)
 	if err != nil {
-		return err
+		return errors.Join(err, t.discard())
 	}
 	defer s.Stop()
 	if _, err := io.WriteString(out, o.welcome(s.Address(), t, terminal(out))); err != nil {
@@ -130,8 +140,12 @@ func (o *options) serve(ctx context.Context, out, errs io.Writer) (err error) {
 // it, and removes it if it is temporary.
 func (o *options) open() (folder string, closeFolder func() error, err error) {
 	if o.folder == "" {
-		folder, err = os.MkdirTemp("", "xoff-hub-")
-		return folder, func() error { return os.RemoveAll(folder) }, err
+		t, err := disk.NewTemp("", "xoff-hub")
+		if err != nil {
+			return "", nil, err
+		}
+		o.temp.Store(t)
+		return t.Folder, t.Remove, nil
 	}
 	if folder, err = filepath.Abs(o.folder); err != nil {
 		return "", nil, err
@@ -163,7 +177,7 @@ func (o *options) welcome(address string, t token, terminal bool) string {
 		fmt.Fprintf(&b, "token: in %s\n", t.path)
 	}
 	if t.path != "" {
-		access = " --nats-token " + quote(t.path)
+		access = " --nats-token " + peer.Quote(t.path)
 	}
 	if o.certificate != "" {
 		access += " --nats-cert CERT --nats-key KEY --nats-ca CA"
@@ -174,14 +188,6 @@ func (o *options) welcome(address string, t token, terminal bool) string {
 	}
 	b.WriteString("Ctrl-C stops the server.\n")
 	return b.String()
-}
-
-// quote quotes a path for a shell if it needs it.
-func quote(path string) string {
-	if strings.ContainsAny(path, " \t'\"\\$&;|<>()*?[]`!#~") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
 }
 
 // clientURL returns the URL for clients: the hostname replaces a wildcard address.

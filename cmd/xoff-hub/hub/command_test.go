@@ -17,6 +17,9 @@ func TestToken(t *testing.T) {
 	if err != nil || !first.fresh || len(first.text) < 20 || first.path != filepath.Join(folder, "token") {
 		t.Fatalf("%+v %v", first, err)
 	}
+	if err := first.save(); err != nil {
+		t.Fatal(err)
+	}
 	info, err := os.Stat(first.path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info.Mode(), err)
@@ -29,6 +32,10 @@ func TestToken(t *testing.T) {
 		t.Errorf("two hubs have the same token: %v", err)
 	}
 	env := func(string) string { return " of the environment\n" }
+	if _, err := (&options{}).token(t.TempDir(), func(string) string { return "fifteen letters" }); err == nil ||
+		err.Error() != "the token in XOFF_NATS_TOKEN is too short: it has 15 characters (expected at least 16)" {
+		t.Errorf("a short token: %v", err)
+	}
 	if got, err := (&options{}).token(t.TempDir(), env); err != nil || got.text != "of the environment" || got.path != "" {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -39,15 +46,24 @@ func TestToken(t *testing.T) {
 	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	short := filepath.Join(folder, "short")
+	if err := os.WriteFile(short, []byte("s3cret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Chmod(first.path, 0o640); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
 		first.path:                       "has mode 0640 (expected 0600); fix: chmod 600 ",
 		empty:                            "is empty",
+		short:                            "is too short: it has 6 characters",
 		filepath.Join(folder, "no/such"): "token: open ",
 	} {
-		if _, err := (&options{tokenFile: path}).token(folder, noEnv); err == nil || !strings.Contains(err.Error(), want) {
+		got, err := (&options{tokenFile: path}).token(folder, noEnv)
+		if err == nil {
+			err = got.save()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -31,14 +32,14 @@ type Config struct {
 	Log    func(string) // receives errors of clients and of the server
 }
 
-// ParseAddress parses PORT, HOST or HOST:PORT. A port alone is on loopback.
+// ParseAddress parses PORT, :PORT, HOST or HOST:PORT. A port alone is on loopback.
 func ParseAddress(text string) (host string, port int, err error) {
 	bad := func() error {
 		return fmt.Errorf("bad address: %q (expected PORT, HOST or HOST:PORT, such as 0.0.0.0:%d)", text, DefaultPort)
 	}
 	host, port = "127.0.0.1", DefaultPort
 	name := text
-	if n, err := strconv.Atoi(text); err == nil {
+	if n, err := strconv.Atoi(strings.TrimPrefix(text, ":")); err == nil {
 		name = net.JoinHostPort(host, strconv.Itoa(n))
 	}
 	if h, p, err := net.SplitHostPort(name); err == nil {

@@ -8,36 +8,36 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Change is something that is better or worse than before.
+// Change is a difference between two reports.
 type Change struct {
 	Better bool     `json:"better"`
-	What   string   `json:"what,omitempty"`   // of numbers that are no findings
-	Now    *Finding `json:"now,omitempty"`    // nil: it is gone
-	Before *Finding `json:"before,omitempty"` // nil: it is new
+	What   string   `json:"what,omitempty"`   // a changed number that is not a finding
+	Now    *Finding `json:"now,omitempty"`    // nil: the finding is gone
+	Before *Finding `json:"before,omitempty"` // nil: the finding is new
 }
 
-// Comparison is what a change of a scenario does to the answers of a check.
+// Comparison lists the differences between the reports of two versions of a scenario.
 type Comparison struct {
 	Scenario string   `json:"scenario"`
 	Against  string   `json:"against"`
-	Problems int      `json:"worse_problems"` // among what is worse
+	Problems int      `json:"worse_problems"` // new or worse problems
 	Worse    []Change `json:"worse"`
 	Better   []Change `json:"better"`
 }
 
-// Compare holds a report against that of the scenario as it was before. What is the same
-// is left out.
+// Compare compares a report with the report of an earlier version of the scenario. It leaves
+// out what has not changed.
 func Compare(now, before *Report) *Comparison {
 	c := &Comparison{Scenario: now.Scenario, Against: before.Scenario, Worse: []Change{}, Better: []Change{}}
 	left := slices.Clone(before.Findings)
-	var fresh []Finding
+	var changed []Finding
 	for _, f := range now.Findings {
-		if !take(&left, f.same) {
-			fresh = append(fresh, f)
+		if !remove(&left, f.same) {
+			changed = append(changed, f)
 		}
 	}
-	for _, f := range fresh {
-		at := slices.IndexFunc(left, f.about)
+	for _, f := range changed {
+		at := slices.IndexFunc(left, f.sameSubject)
 		if at < 0 {
 			c.add(Change{Now: &f})
 			continue
@@ -49,7 +49,7 @@ func Compare(now, before *Report) *Comparison {
 			c.add(Change{Better: f.Level == Note, Now: &f, Before: &old})
 		case d != 0:
 			c.add(Change{Better: d < 0, Now: &f, Before: &old})
-		default: // as bad, but not the same: one has come, one is gone
+		default: // equally bad, but different: one is new, one is gone
 			c.add(Change{Now: &f})
 			c.add(Change{Better: true, Before: &old})
 		}
@@ -73,56 +73,57 @@ func (c *Comparison) add(x Change) {
 	}
 }
 
-// take takes the first finding out of a list that is what is looked for.
-func take(list *[]Finding, is func(Finding) bool) bool {
-	at := slices.IndexFunc(*list, is)
+// remove removes the first matching finding from a list and reports whether there was one.
+func remove(list *[]Finding, match func(Finding) bool) bool {
+	at := slices.IndexFunc(*list, match)
 	if at >= 0 {
 		*list = slices.Delete(*list, at, at+1)
 	}
 	return at >= 0
 }
 
-// same tells whether two findings say the same, wherever it is written.
+// same reports whether two findings are equal, apart from their location.
 func (f *Finding) same(o Finding) bool {
-	return f.about(o) && f.Level == o.Level && f.What == o.What
+	return f.sameSubject(o) && f.Level == o.Level && f.What == o.What
 }
 
-// about tells whether two findings are about the same.
-func (f *Finding) about(o Finding) bool {
+// sameSubject reports whether two findings are about the same thing.
+func (f *Finding) sameSubject(o Finding) bool {
 	return f.Kind == o.Kind && slices.Equal(f.Classes, o.Classes) && slices.Equal(f.Links, o.Links) && slices.Equal(f.subjects(), o.subjects())
 }
 
-// subjects are what a finding names; hosts that failures cut off are how much it is.
+// subjects returns the objects that a finding is about. For partitions there are none: their
+// hosts are part of the amount.
 func (f *Finding) subjects() []string {
-	if f.Kind == OfCutOff {
+	if f.Kind == KindPartition {
 		return nil
 	}
 	return f.Where
 }
 
-// amount is how much there is of what a finding is about.
+// amount returns how bad a finding is, on a scale of its kind; larger is worse.
 func (f *Finding) amount() int64 {
-	const endless = 1 << 40
+	const huge = 1 << 40
 	switch {
 	case f.Headroom != nil:
 		return int64(f.Headroom.Short)
 	case f.Buffer != nil:
 		return -int64(f.Buffer.Shared)
 	case f.Late != nil && f.Late.From == 0:
-		return endless + int64(f.Late.Marks-f.Late.Reach)
+		return huge + int64(f.Late.Marks-f.Late.Reach)
 	case f.Late != nil:
 		return int64(f.Late.From)
 	case f.CutOffs != nil: // fewer links are worse
-		return int64(len(f.Where)) - endless*int64(len(f.CutOffs[0].Links))
+		return int64(len(f.Where)) - huge*int64(len(f.CutOffs[0].Links))
 	case f.Failures != nil:
 		return int64(f.cyclic)
 	case f.More:
-		return endless
+		return huge
 	}
 	return int64(len(f.Cycles))
 }
 
-// budgets compares what switches have to share.
+// budgets compares the shared buffers of switches.
 func (c *Comparison) budgets(now, before *Report) {
 	type pair struct{ was, is units.Bytes }
 	had := make(map[string]units.Bytes)
@@ -147,21 +148,22 @@ func (c *Comparison) budgets(now, before *Report) {
 		}
 	}
 	for _, p := range order {
-		c.add(Change{Better: p.is > p.was, What: fmt.Sprintf("%s: %d B of buffer to share, were %d B", brief(names[p]), p.is, p.was)})
+		c.add(Change{Better: p.is > p.was, What: fmt.Sprintf("%s: shared buffer is %d B, was %d B", brief(names[p]), p.is, p.was)})
 	}
 }
 
-// storms compares how far a stuck host pauses.
+// storms compares how far the pauses of a stuck host spread.
 func (c *Comparison) storms(now, before *Storm) {
 	if now == nil || before == nil || !now.worse(before) && !before.worse(now) {
 		return
 	}
-	say := func(s *Storm) string {
+	describe := func(s *Storm) string {
 		parts := []string{fmt.Sprintf("%d hosts", len(s.Paused)), fmt.Sprintf("%d ports between switches", len(s.Ports))}
 		if s.OfFlows > 0 {
 			parts = append(parts, fmt.Sprintf("%d flows", s.Flows))
 		}
 		return strings.Join(parts, ", ")
 	}
-	c.add(Change{Better: before.worse(now), What: fmt.Sprintf("a host that gets stuck pauses at worst (%s) %s; were (%s) %s", now.Host, say(now), before.Host, say(before))})
+	c.add(Change{Better: before.worse(now), What: fmt.Sprintf("a stuck host now pauses in the worst case (%s) %s; before (%s) %s",
+		now.Host, describe(now), before.Host, describe(before))})
 }

@@ -10,84 +10,84 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 )
 
-// Level says how bad a finding is.
+// Level is the severity of a finding.
 type Level string
 
-// Levels. A problem: frames can be lost or stuck, a run is refused, or something that
-// was asked for can have no effect. A note is worth knowing.
+// Levels. A Problem means that frames can be dropped or get stuck, that a run is rejected, or
+// that a setting has no effect. A Note is information.
 const (
 	Problem Level = "problem"
 	Note    Level = "note"
 )
 
-// Kind is what a finding is about.
+// Kind is the subject of a finding.
 type Kind string
 
 // Kinds of findings.
 const (
-	OfHeadroom Kind = "headroom"
-	OfBuffer   Kind = "buffer"
-	OfClasses  Kind = "classes"
-	OfCycles   Kind = "cycles"
-	OfFailures Kind = "failures"
-	OfCutOff   Kind = "partition"
-	OfPauses   Kind = "pauses"
-	OfFaults   Kind = "faults"
-	OfECN      Kind = "ecn"
-	OfRun      Kind = "run"
+	KindHeadroom  Kind = "headroom"
+	KindBuffer    Kind = "buffer"
+	KindClasses   Kind = "classes"
+	KindCycles    Kind = "cycles"
+	KindFailures  Kind = "failures"
+	KindPartition Kind = "partition"
+	KindPauses    Kind = "pauses"
+	KindFaults    Kind = "faults"
+	KindECN       Kind = "ecn"
+	KindRun       Kind = "run"
 )
 
-// Finding is something that a network engineer should mend, or know.
+// Finding is one result of a check: a problem or a note.
 type Finding struct {
 	Level   Level    `json:"level"`
 	Kind    Kind     `json:"kind"`
-	At      string   `json:"at,omitempty"`      // place in the scenario: file, line, column
-	Where   []string `json:"where,omitempty"`   // switches, ports or cables
-	Classes []int    `json:"classes,omitempty"` // of traffic
-	What    string   `json:"what"`
-	Fix     string   `json:"fix,omitempty"`
+	At      string   `json:"at,omitempty"`      // location in the scenario: file:line:column
+	Where   []string `json:"where,omitempty"`   // switches, ports, cables, hosts or workloads
+	Classes []int    `json:"classes,omitempty"` // traffic classes
+	What    string   `json:"what"`              // description, one sentence
+	Fix     string   `json:"fix,omitempty"`     // what to change
 
 	Headroom *Gap      `json:"headroom,omitempty"`
 	Buffer   *Budget   `json:"buffer,omitempty"`
 	Late     *Late     `json:"ecn,omitempty"`
-	Links    []string  `json:"links,omitempty"` // that are down or fail
+	Links    []string  `json:"links,omitempty"` // links that are down or corrupt frames
 	Cycles   []Cycle   `json:"cycles,omitempty"`
-	Failures []Failure `json:"failures,omitempty"` // the first sets of links whose failure gives cycles
-	More     bool      `json:"more_cycles,omitempty"`
-	CutOffs  []CutOff  `json:"cut_off,omitempty"` // hosts that failures of links part from others
+	Failures []Failure `json:"failures,omitempty"`    // sets of failed links that cause cycles, at most maxListed
+	More     bool      `json:"more_cycles,omitempty"` // Cycles is not complete
+	CutOffs  []CutOff  `json:"cut_off,omitempty"`     // hosts that link failures can cut off
 
-	cyclic int // sets of links whose failure gives cycles
+	cyclic int // number of sets of failed links that cause cycles
 }
 
-// Report is the answer of a check.
+// Report is the result of a check.
 type Report struct {
 	Scenario string    `json:"scenario"`
 	Hosts    int       `json:"hosts"`
 	Problems int       `json:"problems"`
 	Findings []Finding `json:"findings"`
 	Budgets  []Budget  `json:"buffers"`
-	// Dependencies counts those of all lossless classes while nothing fails.
+	// Dependencies is the number of buffer dependencies of all lossless classes without
+	// failures.
 	Dependencies int       `json:"dependencies"`
-	Failures     *Failures `json:"failures,omitempty"` // nil: not looked at; see Skipped
-	Skipped      string    `json:"failures_skipped,omitempty"`
-	Storm        *Storm    `json:"storm,omitempty"` // of the host that would do most harm; nil: no lossless class
+	Failures     *Failures `json:"failures,omitempty"`         // nil: not checked
+	Skipped      string    `json:"failures_skipped,omitempty"` // why failures were not checked
+	Storm        *Storm    `json:"storm,omitempty"`            // worst case of a stuck host; nil: no lossless class
 
 	fabric *Fabric
 	drawn  *drawing
 }
 
-// Options are what a check is asked.
+// Options configure a check.
 type Options struct {
-	// Failures is how many links may fail at the same time; 0: none.
+	// Failures is the maximum number of links that fail at the same time.
 	Failures int
-	// Flows restricts traffic to the pairs of hosts, and their classes, that the
-	// flows of the scenario have; otherwise every host may send to every other in
-	// every lossless class.
+	// Flows restricts traffic to the host pairs and classes of the scenario's flows. By
+	// default, every host may send to every other host in every lossless class.
 	Flows bool
-	// Workers is how many goroutines look at failures; 0: one.
+	// Workers is the number of goroutines that check failures; 0: one.
 	Workers int
-	// Progress, if not nil, hears how many sets of failed links are done, from
-	// several goroutines at once.
+	// Progress, if not nil, is called with the number of sets of failed links checked so
+	// far, from several goroutines at once.
 	Progress func(done, all uint64)
 }
 
@@ -96,12 +96,14 @@ func Run(ctx context.Context, s *Survey, o Options) (*Report, error) {
 	r := &Report{Scenario: s.Config.Name, Hosts: s.Graph.Hosts, Findings: []Finding{}}
 	c := &checker{Survey: s, report: r}
 	c.buffers()
-	c.neverTaken()
+	c.alwaysDropped()
 	c.headroom()
 	c.advice()
 	c.classes()
 	c.lateMarks()
+	c.rareCNPs()
 	c.faults()
+	c.forwards()
 	c.refused()
 	if err := c.cycles(ctx, o); err != nil {
 		return nil, err
@@ -122,7 +124,7 @@ func rank(l Level) int {
 	return 1
 }
 
-// checker collects findings.
+// checker runs the checks and collects their findings.
 type checker struct {
 	*Survey
 	report *Report
@@ -130,11 +132,11 @@ type checker struct {
 
 func (c *checker) add(f Finding) { c.report.Findings = append(c.report.Findings, f) }
 
-// cycles looks for cyclic buffer dependencies: as the fabric is, in every state
-// that the scenario's faults bring about, and after failures.
+// cycles reports cyclic buffer dependencies: without failures, in every state that the
+// scenario's faults cause, and after link failures.
 func (c *checker) cycles(ctx context.Context, o Options) error {
 	r := c.report
-	f := NewFabric(c.Graph, func(node, port int) bool { return c.Switches[node-c.Graph.Hosts].Ports[port].Holds }, c.First)
+	f := NewFabric(c.Graph, func(node, port int) bool { return c.Switches[node-c.Graph.Hosts].Ports[port].Pauses }, c.FirstPath)
 	f.join(func(node, port int) bool { return c.Switches[node-c.Graph.Hosts].Ports[port].Joins })
 	r.fabric = f
 	kinds, err := c.traffic(f, o.Flows)
@@ -150,21 +152,23 @@ func (c *checker) cycles(ctx context.Context, o Options) error {
 			n += k
 			r.Dependencies += k * part.Classes.Count()
 		}
-		if n > most { // classes without flows would be an empty picture
+		if n > most { // do not draw classes without flows
 			r.draw(t, nil, nil)
 			most = n
 		}
 		if list, more := f.Cycles(t, nil); len(list) > 0 {
-			c.found(t, list, more, nil, Finding{What: fmt.Sprintf("%s: pauses can close a loop: %s", classes(t.Classes), howMany(list, more))})
+			c.found(t, list, more, nil, Finding{What: fmt.Sprintf("%s: pauses can form a loop: %s", classes(t.Classes), cycleCount(list, more))})
 			continue
 		}
 		for _, out := range c.Outages {
-			is := make([]bool, len(c.Graph.Links))
+			down := make([]bool, len(c.Graph.Links))
 			for _, l := range out.Links {
-				is[l] = true
+				down[l] = true
 			}
-			if list, more := f.Cycles(t, is); len(list) > 0 {
-				c.found(t, list, more, is, Finding{Links: c.linkNames(out.Links), What: fmt.Sprintf("%s: pauses can close a loop while faults last that begin at %s (%s down): %s", classes(t.Classes), out.At, brief(c.linkNames(out.Links)), howMany(list, more))})
+			if list, more := f.Cycles(t, down); len(list) > 0 {
+				names := c.linkNames(out.Links)
+				c.found(t, list, more, down, Finding{Links: names, What: fmt.Sprintf("%s: pauses can form a loop during the faults that start at %s (%s down): %s",
+					classes(t.Classes), out.At, brief(names), cycleCount(list, more))})
 			}
 		}
 	}
@@ -174,29 +178,29 @@ func (c *checker) cycles(ctx context.Context, o Options) error {
 	if err := c.cutOffs(ctx, f, o); err != nil {
 		return err
 	}
-	return c.failures(ctx, f, kinds, c.First, o)
+	return c.failures(ctx, f, kinds, o)
 }
 
 // found adds a finding about cycles.
 func (c *checker) found(t *Traffic, list []Cycle, more bool, down []bool, f Finding) {
-	f.Level, f.Kind, f.Classes, f.Cycles, f.More = Problem, OfCycles, numbers(t.Classes), list, more
-	f.Fix = c.escape(t, down, list)
-	f.What += joint(t, list)
+	f.Level, f.Kind, f.Classes, f.Cycles, f.More = Problem, KindCycles, classIDs(t.Classes), list, more
+	f.Fix = c.fixCycles(t, down, list)
+	f.What += coupledNote(t, list)
 	c.add(f)
 	c.report.draw(t, down, list)
 }
 
-// failures looks at sets of failed links.
-func (c *checker) failures(ctx context.Context, f *Fabric, kinds []*Traffic, first bool, o Options) error {
+// failures reports cycles after link failures.
+func (c *checker) failures(ctx context.Context, f *Fabric, kinds []*Traffic, o Options) error {
 	r := c.report
 	switch {
 	case o.Failures == 0 || len(kinds) == 0:
 		return nil
-	case first:
-		r.Skipped = "static routes do not follow failures"
+	case c.FirstPath:
+		r.Skipped = "static routes do not change after failures"
 		return nil
-	case slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Kind == OfCycles && f.Links == nil }):
-		r.Skipped = "there are cycles while nothing fails"
+	case slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Kind == KindCycles && f.Links == nil }):
+		r.Skipped = "there are cycles without any failure"
 		return nil
 	}
 	for _, t := range kinds {
@@ -215,64 +219,64 @@ func (c *checker) failures(ctx context.Context, f *Fabric, kinds []*Traffic, fir
 			all = append(all, b.Cycles...)
 		}
 		c.add(Finding{
-			Level: Problem, Kind: OfFailures, Classes: numbers(t.Classes), Failures: found.listed, cyclic: found.Cyclic, Fix: c.escape(t, found.listed[0].down, all),
-			What: fmt.Sprintf("%s: once routes go around failed links, pauses can close a loop: %s", classes(t.Classes), found.summary()) + joint(t, all),
+			Level: Problem, Kind: KindFailures, Classes: classIDs(t.Classes), Failures: found.listed, cyclic: found.Cyclic, Fix: c.fixCycles(t, found.listed[0].down, all),
+			What: fmt.Sprintf("%s: after rerouting around failed links, pauses can form a loop: %s", classes(t.Classes), found.summary()) + coupledNote(t, all),
 		})
 		r.draw(t, found.listed[0].down, found.listed[0].Cycles)
 	}
 	return nil
 }
 
-// summary says how many sets of failed links give cycles.
+// summary describes how many sets of failed links cause cycles.
 func (f *Failures) summary() string {
 	if f.AtMost == 1 {
-		return fmt.Sprintf("after the failure of one of %s of %d", count(f.Cyclic, "link", "links"), f.Links)
+		return fmt.Sprintf("for %d of %s", f.Cyclic, count(f.Links, "single link failure", "single link failures"))
 	}
-	return fmt.Sprintf("after %s of up to %d failures", count(f.Cyclic, "set", "sets"), f.AtMost)
+	return fmt.Sprintf("for %s of up to %d failed links", count(f.Cyclic, "set", "sets"), f.AtMost)
 }
 
-// joint says that cycles go through several classes.
-func joint(t *Traffic, list []Cycle) string {
+// coupledNote describes cycles that pass through several classes, or returns "".
+func coupledNote(t *Traffic, list []Cycle) string {
 	through := func(c Cycle) bool { return slices.ContainsFunc(c.Hops, func(h Hop) bool { return h.Joined }) }
 	if len(t.layers) == 0 || !slices.ContainsFunc(list, through) {
 		return ""
 	}
-	return ", through ports that pause all lossless classes together, so that one class can hold up another"
+	return ", through ports that pause all lossless classes together, so that one class can block another"
 }
 
-func howMany(list []Cycle, more bool) string {
+func cycleCount(list []Cycle, more bool) string {
 	if more {
 		return fmt.Sprintf("more than %d cyclic buffer dependencies", len(list))
 	}
 	return count(len(list), "cyclic buffer dependency", "cyclic buffer dependencies")
 }
 
-// escape says how to get rid of cycles of traffic.
-func (c *checker) escape(t *Traffic, down []bool, cycles []Cycle) string {
-	var at, who, pins, flows []string
+// fixCycles describes how to avoid cycles.
+func (c *checker) fixCycles(t *Traffic, down []bool, cycles []Cycle) string {
+	var valleys, paths, pins, flows []string
 	joined := false
 	for _, cycle := range cycles {
 		for _, h := range cycle.Hops {
 			joined = joined || h.Joined
-			way := h.Cause.From + " to " + h.Cause.To
+			path := h.Cause.From + " to " + h.Cause.To
 			switch {
 			case h.Cause.Flow:
-				flows = append(flows, way)
+				flows = append(flows, path)
 			case h.Cause.Pinned:
-				pins = append(pins, way)
+				pins = append(pins, path)
 			}
 			if h.Valley {
-				at, who = append(at, h.Switch), append(who, way)
+				valleys, paths = append(valleys, h.Switch), append(paths, path)
 			}
 		}
 	}
-	fix := "restrict routes to turns that cannot close a loop (one dimension after the other, or up and then down a tree)"
+	fix := "restrict routes to turns that cannot form a loop (one dimension after the other, or up and then down a tree)"
 	if !joined {
-		fix += ", put traffic that has passed such a turn into another lossless class"
+		fix += ", move traffic to another lossless class after such a turn"
 	}
-	if len(at) > 0 {
-		fix = fmt.Sprintf("keep routes up-down: at %s frames go down and up again (such as %s); withdraw such routes even if destinations become unreachable, or repair the links that make them the shortest",
-			brief(unique(at)), brief(unique(who)))
+	if len(valleys) > 0 {
+		fix = fmt.Sprintf("keep routes up-down: at %s frames go down and up again (such as %s); withdraw these routes even if destinations become unreachable, or repair the links whose failure made them shortest",
+			brief(unique(valleys)), brief(unique(paths)))
 	}
 	if len(pins) > 0 {
 		fix += fmt.Sprintf(", change routing.pinned (%s)", brief(unique(pins)))
@@ -280,15 +284,15 @@ func (c *checker) escape(t *Traffic, down []bool, cycles []Cycle) string {
 	if len(flows) > 0 {
 		fix += fmt.Sprintf(", change via and back of flows (%s)", brief(unique(flows)))
 	}
-	if joined && c.report.fabric.apart(t, down) {
-		fix += ", use flow control that pauses single classes, such as pfc: none of them closes a loop of its own"
+	if joined && c.report.fabric.acyclicPerClass(t, down) {
+		fix += ", use flow control that pauses single classes, such as pfc: no class forms a loop by itself"
 	}
-	return fix + ", or " + c.handling(cycles)
+	return fix + ", or " + c.handlerAdvice(cycles)
 }
 
-// handling says what deadlock handlers make of cycles. Those of the switches of a loop find and
-// break it together; a watchdog needs nobody.
-func (c *checker) handling(cycles []Cycle) string {
+// handlerAdvice describes how deadlock handlers can break cycles. The switches of a loop need
+// the same handler, because they detect and break it together.
+func (c *checker) handlerAdvice(cycles []Cycle) string {
 	in := make(map[string]bool)
 	for _, cycle := range cycles {
 		for _, h := range cycle.Hops {
@@ -313,11 +317,12 @@ func (c *checker) handling(cycles []Cycle) string {
 	for i, n := range names {
 		names[i] = n + " at " + brief(where[n])
 	}
-	return fmt.Sprintf("give all switches of a loop the same deadlock handler, since they break it together (switch.deadlock: %s)",
+	return fmt.Sprintf("use the same deadlock handler on all switches of a loop, because they break it together (switch.deadlock: %s)",
 		strings.Join(names, "; "))
 }
 
-// traffic returns who may send to whom, by classes.
+// traffic returns the possible traffic of the lossless classes. Classes with the same traffic
+// share an entry.
 func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
 	lossless := c.lossless()
 	if lossless == 0 {
@@ -325,8 +330,7 @@ func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
 	}
 	acks := c.acksIn(lossless)
 	anyone := Traffic{Classes: lossless, pins: c.pinned(f, nil)}
-	// A host that sends only by pinned routes uses no others, except for what comes
-	// back in a lossless class.
+	// Hosts that send only on pinned routes use no other routes, unless ACKs are lossless.
 	if len(c.Pins) > 0 && acks == 0 {
 		anyone.from = c.unpinned(f)
 	}
@@ -338,18 +342,18 @@ func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
 		return nil, err
 	}
 	pins := c.pairs()
-	ways := c.ways(f, all)
+	routes := c.flowRoutes(f, all)
 	var kinds []*Traffic
 	for class := range anyone.Classes.All() {
 		sends := make(map[[2]int]bool)
 		from := matrix(len(f.homes))
-		var own []pinned // routes of single flows
+		var perFlow []pinned // routes of single flows
 		for i := range all {
 			src, dst := int(all[i].Src), int(all[i].Dst)
-			way := ways[i]
-			if acks.Has(class) { // what comes back is not pinned, unless it has its own route
-				if way.back != nil {
-					own = append(own, *way.back)
+			route := routes[i]
+			if acks.Has(class) { // ACKs use shortest paths unless the flow sets their route
+				if route.back != nil {
+					perFlow = append(perFlow, *route.back)
 				} else {
 					from[f.hosts[src]][f.hosts[dst]] = true
 				}
@@ -358,19 +362,19 @@ func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
 				continue
 			}
 			switch pair := [2]int{src, dst}; {
-			case way.data != nil:
-				own = append(own, *way.data)
+			case route.data != nil:
+				perFlow = append(perFlow, *route.data)
 			case pins[pair]:
 				sends[pair] = true
 			default:
 				from[f.hosts[dst]][f.hosts[src]] = true
 			}
 		}
-		t := &Traffic{from: anyone.from, pins: slices.Concat(anyone.pins, own)}
+		t := &Traffic{from: anyone.from, pins: slices.Concat(anyone.pins, perFlow)}
 		if flows {
-			t = &Traffic{from: from, pins: slices.Concat(c.pinned(f, sends), own)}
+			t = &Traffic{from: from, pins: slices.Concat(c.pinned(f, sends), perFlow)}
 		}
-		same := slices.IndexFunc(kinds, t.alike)
+		same := slices.IndexFunc(kinds, t.sameAs)
 		if same < 0 {
 			same = len(kinds)
 			kinds = append(kinds, t)
@@ -380,32 +384,32 @@ func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
 	return kinds, nil
 }
 
-// ownWays are the routes of one flow; nil: it has none.
-type ownWays struct{ data, back *pinned }
+// flowRoutes are the routes of a flow's data and of its ACKs; nil: not set.
+type flowRoutes struct{ data, back *pinned }
 
-// ways returns the routes that lists of flows give to single ones, by flow.
-func (c *checker) ways(f *Fabric, flows []dataplane.Flow) map[int]ownWays {
-	found := make(map[int]ownWays)
-	for _, w := range c.Ways() {
-		src, dst := c.Graph.Names[flows[w.Flow].Src], c.Graph.Names[flows[w.Flow].Dst]
-		own := found[w.Flow]
-		if w.Back {
-			own.back = &pinned{Cause{From: dst, To: src, Pinned: true, Flow: true}, f.route(w.Hops)}
+// flowRoutes returns the routes that lists of flows set for single flows, by flow.
+func (c *checker) flowRoutes(f *Fabric, flows []dataplane.Flow) map[int]flowRoutes {
+	found := make(map[int]flowRoutes)
+	for _, r := range c.FlowRoutes() {
+		src, dst := c.Graph.Names[flows[r.Flow].Src], c.Graph.Names[flows[r.Flow].Dst]
+		routes := found[r.Flow]
+		if r.Back {
+			routes.back = &pinned{Cause{From: dst, To: src, Pinned: true, Flow: true}, f.route(r.Hops)}
 		} else {
-			own.data = &pinned{Cause{From: src, To: dst, Pinned: true, Flow: true}, f.route(w.Hops)}
+			routes.data = &pinned{Cause{From: src, To: dst, Pinned: true, Flow: true}, f.route(r.Hops)}
 		}
-		found[w.Flow] = own
+		found[r.Flow] = routes
 	}
 	return found
 }
 
-// alike tells whether two classes have the same traffic.
-func (t *Traffic) alike(o *Traffic) bool {
+// sameAs reports whether t and o have the same senders, receivers and routes.
+func (t *Traffic) sameAs(o *Traffic) bool {
 	return slices.EqualFunc(t.from, o.from, slices.Equal[[]bool]) &&
 		slices.EqualFunc(t.pins, o.pins, func(a, b pinned) bool { return slices.Equal(a.channels, b.channels) })
 }
 
-// pairs returns the pairs of hosts with routes of their own.
+// pairs returns the pairs of hosts, source and destination, with pinned routes.
 func (c *checker) pairs() map[[2]int]bool {
 	pairs := make(map[[2]int]bool)
 	for _, p := range c.Pins {
@@ -418,31 +422,32 @@ func (c *checker) pairs() map[[2]int]bool {
 	return pairs
 }
 
-// unpinned returns between which switches some hosts have no route of their own.
+// unpinned returns, by receiving and sending switch, whether any pair of their hosts has no
+// pinned route.
 func (c *checker) unpinned(f *Fabric) [][]bool {
 	hosts := make([]int, len(f.homes))
 	for _, h := range f.hosts {
 		hosts[h]++
 	}
-	own := make([][]int, len(f.homes))
+	pins := make([][]int, len(f.homes)) // pinned pairs
 	m := matrix(len(f.homes))
 	for to := range m {
-		own[to] = make([]int, len(f.homes))
+		pins[to] = make([]int, len(f.homes))
 	}
-	for pair, is := range c.pairs() {
-		if is {
-			own[f.hosts[pair[1]]][f.hosts[pair[0]]]++
+	for pair, pinned := range c.pairs() {
+		if pinned {
+			pins[f.hosts[pair[1]]][f.hosts[pair[0]]]++
 		}
 	}
 	for to := range m {
 		for from := range m {
-			m[to][from] = own[to][from] < hosts[to]*hosts[from]
+			m[to][from] = pins[to][from] < hosts[to]*hosts[from]
 		}
 	}
 	return m
 }
 
-// pinned returns the routes of their own that one of the pairs uses; nil: all.
+// pinned returns the pinned routes that any of the pairs uses; if pairs is nil, all.
 func (c *checker) pinned(f *Fabric, pairs map[[2]int]bool) []pinned {
 	var list []pinned
 	for _, p := range c.Pins {
@@ -456,7 +461,7 @@ func (c *checker) pinned(f *Fabric, pairs map[[2]int]bool) []pinned {
 	return list
 }
 
-// acksIn returns the lossless classes of what comes back for data.
+// acksIn returns the lossless classes that carry ACKs.
 func (c *checker) acksIn(lossless packet.ClassMask) packet.ClassMask {
 	mask := packet.ClassMask(0)
 	for _, u := range c.Uses {

@@ -11,7 +11,7 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// coupling is the example in which two classes share a ring.
+// coupling returns the example in which two classes share a ring, with another flow control.
 func coupling(t *testing.T, flowControl string) string {
 	t.Helper()
 	e, err := examples.Get("dsh-ring")
@@ -20,44 +20,44 @@ func coupling(t *testing.T, flowControl string) string {
 	}
 	text := strings.Replace(e.Text, "flow_control: {name: dsh}", "flow_control: "+flowControl, 1)
 	if !strings.Contains(text, "flow_control: "+flowControl) {
-		t.Fatal("the example is not as it was")
+		t.Fatal("the example has changed; adapt the test")
 	}
 	return text
 }
 
-// Each class has two of the four turns of the ring. DSH pauses ports, and the ring
-// stands still; SIH pauses classes, and all 64 flows finish. The check says the same.
+// Each class takes two of the four turns of the ring. DSH pauses ports and the ring
+// deadlocks; SIH pauses classes and all 64 flows finish. The check predicts both.
 func TestPortPausesCoupleClasses(t *testing.T) {
 	for _, c := range []struct {
-		flowControl    string
-		finished, deep int
-		cycles         int
+		flowControl         string
+		finished, deadlocks int
+		cycles              int
 	}{
 		{"{name: dsh}", 0, 1, 1},
 		{"{name: pfc}", 64, 0, 0},
 	} {
 		text := coupling(t, c.flowControl)
-		built, fast := played(t, text)
+		built, fast := simulate(t, text)
 		finished := 0
 		for i := range built.Flows.Flow {
 			if built.Flows.Done(i) {
 				finished++
 			}
 		}
-		dead := fast.Final().Deadlocks
-		if finished != c.finished || len(dead) != c.deep {
-			t.Errorf("%s: %d flows finish, %d deadlocks; want %d, %d", c.flowControl, finished, len(dead), c.finished, c.deep)
+		deadlocks := fast.Final().Deadlocks
+		if finished != c.finished || len(deadlocks) != c.deadlocks {
+			t.Errorf("%s: %d flows finish, %d deadlocks; want %d, %d", c.flowControl, finished, len(deadlocks), c.finished, c.deadlocks)
 		}
-		for _, d := range dead {
+		for _, d := range deadlocks {
 			if d.Onset < 10*units.Microsecond || d.Onset > 20*units.Microsecond {
-				t.Errorf("%s: stands still since %s", c.flowControl, d.Onset)
+				t.Errorf("%s: deadlock since %s", c.flowControl, d.Onset)
 			}
 		}
 		var found []Cycle
-		for _, f := range about(read(t, text, Options{Flows: true}), OfCycles) {
+		for _, f := range findings(runCheck(t, text, Options{Flows: true}), KindCycles) {
 			found = append(found, f.Cycles...)
 			if strings.Contains(f.Fix, "another lossless class") || !strings.Contains(f.Fix, "pauses single classes") {
-				t.Errorf("%s: advice %q", c.flowControl, f.Fix)
+				t.Errorf("%s: fix %q", c.flowControl, f.Fix)
 			}
 		}
 		if len(found) != c.cycles {
@@ -66,21 +66,21 @@ func TestPortPausesCoupleClasses(t *testing.T) {
 	}
 }
 
-// Where everyone may send to everyone in every class, DSH has the same cycles as SIH,
-// but another class is no way out.
+// If everyone may send to everyone in every class, DSH has the same cycles as SIH, but moving
+// traffic to another class does not help.
 func TestAdviceWherePortsPause(t *testing.T) {
 	for flowControl, advised := range map[string]bool{"{name: dsh}": false, "{name: pfc}": true} {
-		f := about(read(t, coupling(t, flowControl), Options{}), OfCycles)
+		f := findings(runCheck(t, coupling(t, flowControl), Options{}), KindCycles)
 		if len(f) != 1 || strings.Contains(f[0].Fix, "another lossless class") != advised || strings.Contains(f[0].Fix, "pauses single classes") {
 			t.Errorf("%s: %+v", flowControl, f)
 		}
 	}
 }
 
-// The ring by hand, with ports of some switches that join classes. Class 1 turns at
-// switches 1 and 2, class 2 at switches 3 and 0. A circle changes from class 1 to 2
-// where frames come to switch 3 (from 2), and back where they come to switch 1: these
-// two must join, and that is enough.
+// A ring worked out by hand, in which the ports of some switches join classes. Class 1 turns
+// at switches 1 and 2, class 2 at switches 3 and 0. A cycle changes from class 1 to class 2
+// where frames arrive at switch 3 from switch 2, and back where they arrive at switch 1. It
+// exists if and only if these two switches join classes.
 func TestJoinedPorts(t *testing.T) {
 	g := graph(t, "ring", &topo.RingParams{Switches: 4, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable})
 	for _, c := range []struct {
@@ -89,11 +89,11 @@ func TestJoinedPorts(t *testing.T) {
 	}{{"", 0}, {"1", 0}, {"3", 0}, {"0 2", 0}, {"0 1 2", 0}, {"1 3", 1}, {"0 1 3", 1}, {"0 1 2 3", 1}} {
 		f := NewFabric(g, nil, false)
 		f.join(func(node, _ int) bool { return strings.Contains(c.joins, strings.TrimPrefix(g.Names[node], "switch")) })
-		way := func(via ...string) pinned {
+		pin := func(via ...string) pinned {
 			return pinned{Cause{From: via[0], To: via[2], Pinned: true}, f.route(hops(g, via...))}
 		}
-		one := &Traffic{Classes: 1 << 1, from: matrix(4), pins: []pinned{way("switch0", "switch1", "switch2"), way("switch1", "switch2", "switch3")}}
-		two := &Traffic{Classes: 1 << 2, from: matrix(4), pins: []pinned{way("switch2", "switch3", "switch0"), way("switch3", "switch0", "switch1")}}
+		one := &Traffic{Classes: 1 << 1, from: matrix(4), pins: []pinned{pin("switch0", "switch1", "switch2"), pin("switch1", "switch2", "switch3")}}
+		two := &Traffic{Classes: 1 << 2, from: matrix(4), pins: []pinned{pin("switch2", "switch3", "switch0"), pin("switch3", "switch0", "switch1")}}
 		found := 0
 		for _, t := range f.coupled([]*Traffic{one, two}) {
 			list, _ := f.Cycles(t, nil)
@@ -114,16 +114,16 @@ func TestJoinedPorts(t *testing.T) {
 			t.Errorf("switches %q join classes: %+v", c.joins, list[0].Hops)
 		}
 		if list, _ := f.Cycles(f.coupled([]*Traffic{one, two})[0], down(t, g, "switch0-switch1")); len(list) != 0 {
-			t.Errorf("without a link: %+v", list)
+			t.Errorf("with a link down: %+v", list)
 		}
 	}
 }
 
-// Failures with classes that are joined. In a tree of 4 leaves and 2 spines, class 1 goes
-// between leaf0 and leaf3, class 2 between leaf1 and leaf2. When leaf0 and leaf3 have one
-// link each, to different spines, class 1 goes up again at leaf1 and leaf2, and closes
-// the loop of Fig. 16 of the DSH paper with class 2; likewise with leaf1 and leaf2. These
-// are 2 + 2 pairs of links, and no class alone closes a loop after any two failures.
+// Failures with joined classes. In a tree of 4 leaves and 2 spines, class 1 runs between leaf0
+// and leaf3, class 2 between leaf1 and leaf2. If leaf0 and leaf3 have one link left each, to
+// different spines, class 1 goes up again at leaf1 and leaf2. Together with class 2 it forms
+// the loop of Fig. 16 of the DSH paper; the same holds for leaf1 and leaf2. These are 2 + 2
+// pairs of links. No class alone forms a loop after any two failures.
 func TestJoinedFailuresOfTree(t *testing.T) {
 	f := NewFabric(topo.LeafSpine(4, 2, 1, cable, cable), nil, false)
 	f.join(func(int, int) bool { return true })
@@ -140,9 +140,9 @@ func TestJoinedFailuresOfTree(t *testing.T) {
 	}
 }
 
-// On usual routes, class 1 from 0 to 2 and from 1 to 3, class 2 from 2 to 0 and from 3 to
-// 1 go both ways around a ring of four: two circles where ports join classes, and none
-// in either class.
+// On shortest paths, class 1 from 0 to 2 and from 1 to 3, and class 2 from 2 to 0 and from 3
+// to 1, go both ways around a ring of four. There are two cycles if ports join classes, and
+// none in either class alone.
 func TestJoinedRing(t *testing.T) {
 	g := graph(t, "ring", &topo.RingParams{Switches: 4, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable})
 	f := NewFabric(g, nil, false)
@@ -152,7 +152,7 @@ func TestJoinedRing(t *testing.T) {
 		kinds[from/2].from[(from+2)%4][from] = true
 	}
 	both := f.coupled(kinds)[0]
-	if list, _ := f.Cycles(both, nil); len(list) != 2 || !f.apart(both, nil) {
+	if list, _ := f.Cycles(both, nil); len(list) != 2 || !f.acyclicPerClass(both, nil) {
 		t.Errorf("cycles %+v", list)
 	}
 }

@@ -6,31 +6,32 @@ import (
 	"slices"
 )
 
-// CutOff is a set of failed links after which some hosts reach no others.
+// CutOff is a set of links whose failure separates some hosts from the others.
 type CutOff struct {
 	Links []string `json:"links"`
 	Hosts []string `json:"hosts"`
 
-	apart []bool // by switch: it is on the side of these hosts
+	inside []bool // by switch: it is on the side of Hosts
 }
 
-// CutOffs returns, for every switch with hosts that the failure of at most k links
-// between switches can part from others, a smallest set that does. Of the two sides the
-// one with fewer hosts is cut off. The fewest links that part two switches are as many
-// as there are ways between them without a link in common, and if any two can be parted,
-// one of them can be parted from the first.
+// CutOffs returns, for every switch with hosts that at most k link failures can separate from
+// others, a smallest set of such links. The side with fewer hosts counts as cut off.
+//
+// By Menger's theorem, the smallest cut between two switches has as many links as there are
+// link-disjoint paths between them. If any two switches can be separated, one of them can be
+// separated from the first switch, so only cuts from the first one are searched.
 func (f *Fabric) CutOffs(ctx context.Context, k int) ([]CutOff, error) {
 	var list []CutOff
-	p := parting{f: f, flow: make([]int8, len(f.graph.Links)), via: make([]int32, len(f.out))}
+	p := pathFinder{f: f, flow: make([]int8, len(f.graph.Links)), via: make([]int32, len(f.out))}
 	for _, home := range f.homes[1:] {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if !p.part(f.homes[0], home, k) {
+		if !p.separable(f.homes[0], home, k) {
 			continue
 		}
-		for _, apart := range [2][]bool{p.side(f.homes[0], 0), p.side(home, 1)} {
-			cut := f.cut(apart)
+		for _, inside := range [2][]bool{p.side(f.homes[0], 0), p.side(home, 1)} {
+			cut := f.cut(inside)
 			if !slices.ContainsFunc(list, func(o CutOff) bool { return slices.Equal(o.Links, cut.Links) }) {
 				list = append(list, cut)
 			}
@@ -40,63 +41,64 @@ func (f *Fabric) CutOffs(ctx context.Context, k int) ([]CutOff, error) {
 	return list, nil
 }
 
-// cut describes what parts a set of switches from the others.
-func (f *Fabric) cut(apart []bool) CutOff {
-	in := 0
+// cut returns the links and hosts of the cut between the switches inside and the others. It
+// flips inside if that is the side with more hosts.
+func (f *Fabric) cut(inside []bool) CutOff {
+	hosts := 0
 	for host := range f.hosts {
-		if apart[f.homes[f.hosts[host]]] {
-			in++
+		if inside[f.homes[f.hosts[host]]] {
+			hosts++
 		}
 	}
-	if 2*in > len(f.hosts) {
-		for s := range apart {
-			apart[s] = !apart[s]
+	if 2*hosts > len(f.hosts) {
+		for s := range inside {
+			inside[s] = !inside[s]
 		}
 	}
-	c := CutOff{apart: apart}
+	c := CutOff{inside: inside}
 	for i := range f.graph.Links {
-		if e := f.ends[2*i]; f.between(i) && apart[e.from] != apart[e.to] {
+		if e := f.ends[2*i]; f.betweenSwitches(i) && inside[e.from] != inside[e.to] {
 			c.Links = append(c.Links, f.graph.LinkName(i))
 		}
 	}
 	for host := range f.hosts {
-		if apart[f.homes[f.hosts[host]]] {
+		if inside[f.homes[f.hosts[host]]] {
 			c.Hosts = append(c.Hosts, f.graph.Names[host])
 		}
 	}
 	return c
 }
 
-// parting looks for ways without a link in common.
-type parting struct {
+// pathFinder finds link-disjoint paths, by the augmenting paths of maximum flow.
+type pathFinder struct {
 	f     *Fabric
-	flow  []int8  // by link: 1 from A to B, -1 from B to A
-	via   []int32 // by switch: the channel by which it was reached; -1: not
+	flow  []int8  // by link: 1 for a path from A to B, -1 from B to A, 0 unused
+	via   []int32 // by switch: the channel by which it was reached; -1: not reached
 	queue []int32
 }
 
-// free tells whether one more way can take a channel, perhaps instead of one that takes
-// its link in the other direction.
-func (p *parting) free(c int32) bool {
+// usable reports whether another path can take a channel, possibly cancelling a path in the
+// opposite direction.
+func (p *pathFinder) usable(c int32) bool {
 	if c%2 == 0 {
 		return p.flow[c/2] < 1
 	}
 	return p.flow[c/2] > -1
 }
 
-// part tells whether at most k links part two switches.
-func (p *parting) part(from, to int32, k int) bool {
+// separable reports whether at most k link failures separate two switches.
+func (p *pathFinder) separable(from, to int32, k int) bool {
 	clear(p.flow)
 	for range k + 1 {
-		if !p.another(from, to) {
+		if !p.augment(from, to) {
 			return true
 		}
 	}
 	return false
 }
 
-// another adds a way, the shortest there is.
-func (p *parting) another(from, to int32) bool {
+// augment adds the shortest augmenting path, or returns false if there is none.
+func (p *pathFinder) augment(from, to int32) bool {
 	for i := range p.via {
 		p.via[i] = -1
 	}
@@ -104,7 +106,7 @@ func (p *parting) another(from, to int32) bool {
 	for i := 0; i < len(p.queue); i++ {
 		for _, c := range p.f.out[p.queue[i]] {
 			next := p.f.ends[c].to
-			if next == from || p.via[next] >= 0 || !p.free(c) {
+			if next == from || p.via[next] >= 0 || !p.usable(c) {
 				continue
 			}
 			p.via[next] = c
@@ -120,27 +122,27 @@ func (p *parting) another(from, to int32) bool {
 	return true
 }
 
-// side returns the switches to which another way could get from one (turn 0), or from
-// which it could go on to one (turn 1).
-func (p *parting) side(of, turn int32) []bool {
-	apart := make([]bool, len(p.f.out))
-	apart[of] = true
-	p.queue = append(p.queue[:0], of)
+// side returns the switches that another path could reach from start (reverse 0), or from
+// which it could reach start (reverse 1).
+func (p *pathFinder) side(start, reverse int32) []bool {
+	inside := make([]bool, len(p.f.out))
+	inside[start] = true
+	p.queue = append(p.queue[:0], start)
 	for i := 0; i < len(p.queue); i++ {
 		for _, c := range p.f.out[p.queue[i]] {
-			if next := p.f.ends[c].to; !apart[next] && p.free(c^turn) {
-				apart[next] = true
+			if next := p.f.ends[c].to; !inside[next] && p.usable(c^reverse) {
+				inside[next] = true
 				p.queue = append(p.queue, next)
 			}
 		}
 	}
-	return apart
+	return inside
 }
 
-// cutOffs reports hosts that failures part from others; of scenarios by their flows,
-// those that send to each other.
+// cutOffs reports hosts that link failures can cut off. With Options.Flows, it reports only
+// cuts that some flow crosses.
 func (c *checker) cutOffs(ctx context.Context, f *Fabric, o Options) error {
-	if o.Failures == 0 || c.First {
+	if o.Failures == 0 || c.FirstPath {
 		return nil
 	}
 	list, err := f.CutOffs(ctx, o.Failures)
@@ -153,7 +155,7 @@ func (c *checker) cutOffs(ctx context.Context, f *Fabric, o Options) error {
 			return err
 		}
 		list = slices.DeleteFunc(list, func(cut CutOff) bool {
-			side := func(host uint16) bool { return cut.apart[f.homes[f.hosts[host]]] }
+			side := func(host uint16) bool { return cut.inside[f.homes[f.hosts[host]]] }
 			for i := range flows {
 				if side(flows[i].Src) != side(flows[i].Dst) {
 					return false
@@ -172,9 +174,9 @@ func (c *checker) cutOffs(ctx context.Context, f *Fabric, o Options) error {
 	hosts = unique(hosts)
 	fewest := len(list[0].Links)
 	c.add(Finding{
-		Level: Note, Kind: OfCutOff, Where: hosts, CutOffs: list,
-		What: fmt.Sprintf("%s can be cut off from others, by the failure of %s", count(len(hosts), "host", "hosts"), count(fewest, "link", "links")),
-		Fix:  "another link between the switches on both sides",
+		Level: Note, Kind: KindPartition, Where: hosts, CutOffs: list,
+		What: fmt.Sprintf("%s can be cut off from the others by the failure of %s", count(len(hosts), "host", "hosts"), count(fewest, "link", "links")),
+		Fix:  "add a link between the switches on both sides",
 	})
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Of a tree with n spines, n links cut a leaf off and fewer do not; a ring falls apart
-// with two; a fat-tree of k = 4 has two links up from every edge switch.
+// In a tree with n spines, n failures cut off a leaf and fewer do not. A line needs one; a
+// fat-tree with k = 4 has two links up from every edge switch.
 func TestCutOffs(t *testing.T) {
 	line := graph(t, "linear", &topo.LinearParams{Switches: 3, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable})
 	for _, c := range []struct {
@@ -39,7 +39,7 @@ func TestCutOffs(t *testing.T) {
 	}
 }
 
-// As a finding: a note, unless no flow crosses, and not for routes that never change.
+// Cut-off hosts are a note, but not if no flow crosses the cut or if routes never change.
 func TestCutOffFinding(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -49,13 +49,13 @@ func TestCutOffFinding(t *testing.T) {
 		{"all", small + flowsOf, Options{Failures: 1}, 4},
 		{"no failures", small + flowsOf, Options{}, 0},
 		{"flows that cross", small + flowsOf, Options{Failures: 1, Flows: true}, 4},
-		{"flows of a rack", strings.Replace(small+flowsOf, "to: host3", "to: host1", 1), Options{Failures: 1, Flows: true}, 0},
+		{"flows within a rack", strings.Replace(small+flowsOf, "to: host3", "to: host1", 1), Options{Failures: 1, Flows: true}, 0},
 		{"static", small + flowsOf + "routing: {name: static}\n", Options{Failures: 1}, 0},
 	} {
 		hosts := 0
-		for _, f := range about(read(t, c.text, c.o), OfCutOff) {
+		for _, f := range findings(runCheck(t, c.text, c.o), KindPartition) {
 			hosts += len(f.Where)
-			if f.Level != Note || len(f.CutOffs) != 2 || f.What != "4 hosts can be cut off from others, by the failure of 1 link" {
+			if f.Level != Note || len(f.CutOffs) != 2 || f.What != "4 hosts can be cut off from the others by the failure of 1 link" {
 				t.Errorf("%s: %+v", c.name, f)
 			}
 		}
@@ -65,8 +65,8 @@ func TestCutOffFinding(t *testing.T) {
 	}
 }
 
-// Against all sets: every listed one parts its hosts from others, none is larger than
-// asked, and there is one if any set parts anybody.
+// Compared with a search through all sets: every listed set separates hosts and has at most k
+// links, and there is one if any set separates hosts.
 func TestCutOffsAgainstAllSets(t *testing.T) {
 	graphs := map[string]*topo.Graph{
 		"ring":  graph(t, "ring", &topo.RingParams{Switches: 5, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable}),
@@ -78,11 +78,11 @@ func TestCutOffsAgainstAllSets(t *testing.T) {
 		f := NewFabric(g, nil, false)
 		var links []int32
 		for i := range g.Links {
-			if f.between(i) {
+			if f.betweenSwitches(i) {
 				links = append(links, int32(i))
 			}
 		}
-		parted := func(set []int32) bool { // some home is not reached from the first
+		separates := func(set []int32) bool { // some home is unreachable from the first
 			w := newWalker(f, everyone)
 			for _, l := range set {
 				w.down[l] = true
@@ -99,13 +99,13 @@ func TestCutOffsAgainstAllSets(t *testing.T) {
 			any := false
 			for size := 1; size <= k; size++ {
 				subsets(links, nil, size, func(set []int32) bool {
-					any = any || parted(set)
+					any = any || separates(set)
 					return !any
 				})
 			}
 			list, err := f.CutOffs(context.Background(), k)
 			if err != nil || (len(list) > 0) != any {
-				t.Errorf("%s, %d failures: %+v, %v; some set parts hosts: %v", name, k, list, err, any)
+				t.Errorf("%s, %d failures: %+v, %v; some set separates hosts: %v", name, k, list, err, any)
 			}
 			for _, cut := range list {
 				var set []int32
@@ -113,7 +113,7 @@ func TestCutOffsAgainstAllSets(t *testing.T) {
 					i, _ := g.LinkNamed(l)
 					set = append(set, int32(i))
 				}
-				if len(set) > k || !parted(set) || len(cut.Hosts) == 0 {
+				if len(set) > k || !separates(set) || len(cut.Hosts) == 0 {
 					t.Errorf("%s, %d failures: %+v", name, k, cut)
 				}
 			}

@@ -2,36 +2,36 @@ package check
 
 import "slices"
 
-// Hop is a step of a cycle: what came from a neighbour waits at a switch for the
-// next one.
+// Hop is a step of a cycle: frames from one neighbour wait at a switch for the next one.
 type Hop struct {
 	Switch string `json:"switch"`
-	In     string `json:"in"`   // its port by which the frames came
-	From   string `json:"from"` // the neighbour there
-	To     string `json:"to"`   // the neighbour that they wait for
-	// Valley: down and up again, which no route of a tree does while nothing fails.
+	In     string `json:"in"`   // ingress port of the frames
+	From   string `json:"from"` // neighbour that sent them
+	To     string `json:"to"`   // neighbour that they wait for
+	// Valley is true if frames go down and up again, as no route of a tree does without
+	// failures.
 	Valley bool `json:"valley,omitempty"`
-	// Joined: all lossless classes are paused together there.
+	// Joined is true if the ingress port pauses all lossless classes together.
 	Joined bool  `json:"pauses_port,omitempty"`
-	Cause  Cause `json:"traffic"` // an example
+	Cause  Cause `json:"traffic"` // example of traffic that takes this hop
 }
 
-// Cycle is a cyclic buffer dependency: the queue of each hop can wait for that of
-// the next one, and the last for the first.
+// Cycle is a cyclic buffer dependency: the queue of each hop can wait for the queue of the
+// next hop, and the last for the first.
 type Cycle struct {
 	Hops []Hop `json:"hops"`
 
 	queues []int32
 }
 
-// Bounds of what is listed.
+// Limits of the search for cycles.
 const (
-	MaxCycles = 10  // of a group of queues that all depend on each other
-	maxStarts = 256 // queues of a group through which cycles are looked for
+	MaxCycles = 10  // cycles listed per strongly connected group of queues
+	maxStarts = 256 // queues per group from which the search starts
 )
 
-// Cycles returns the cyclic buffer dependencies of traffic without the links that
-// are down.
+// Cycles returns the cyclic buffer dependencies of traffic t when some links are down, and
+// whether there are more than the listed ones.
 func (f *Fabric) Cycles(t *Traffic, down []bool) (list []Cycle, more bool) {
 	w := newWalker(f, t)
 	copy(w.down, down)
@@ -39,10 +39,9 @@ func (f *Fabric) Cycles(t *Traffic, down []bool) (list []Cycle, more bool) {
 	return w.cycles()
 }
 
-// cycles returns, for each strongly connected group of queues, the shortest
-// elementary cycles through its members, the shortest first and at most MaxCycles
-// of them; more says that there are others. The order depends on nothing but the
-// graph.
+// cycles returns, for each strongly connected group of queues, the shortest elementary cycles
+// through its members: at most MaxCycles, shortest first. More reports whether there are
+// others. The order depends only on the graph.
 func (w *walker) cycles() (list []Cycle, more bool) {
 	var turns []turn
 	for _, group := range w.deps.groups() {
@@ -65,13 +64,13 @@ func (w *walker) cycles() (list []Cycle, more bool) {
 	return list, more
 }
 
-// groups returns the strongly connected groups of at least two queues, by Tarjan's
+// groups returns the strongly connected components with at least two queues, by Tarjan's
 // algorithm.
 func (d *Dependencies) groups() [][]int32 {
 	var groups [][]int32
 	var stack []int32
-	number := make([]int32, d.queues()) // in the order of visits, from 1 on
-	least := make([]int32, d.queues())  // smallest number on the stack that a queue reaches
+	number := make([]int32, d.queues()) // order of visits, from 1
+	least := make([]int32, d.queues())  // smallest number on the stack that the queue reaches
 	onStack := make([]bool, d.queues())
 	visited := int32(0)
 	var visit func(q int32)
@@ -101,7 +100,7 @@ func (d *Dependencies) groups() [][]int32 {
 			groups = append(groups, group)
 		}
 	}
-	for _, q := range d.knot() {
+	for _, q := range d.unsortable() {
 		if number[q] == 0 {
 			visit(q)
 		}
@@ -110,8 +109,8 @@ func (d *Dependencies) groups() [][]int32 {
 	return groups
 }
 
-// shortest returns the shortest cycle through each queue of a group, without
-// repetitions.
+// shortest returns the distinct shortest cycles through the queues of a group, shortest
+// first, and whether there are more.
 func (d *Dependencies) shortest(group []int32) (cycles [][]int32, more bool) {
 	inside := make([]bool, d.queues())
 	for _, c := range group {
@@ -131,7 +130,7 @@ func (d *Dependencies) shortest(group []int32) (cycles [][]int32, more bool) {
 	return cycles, len(starts) < len(group)
 }
 
-// through finds the shortest cycle through a queue, turned so that its smallest
+// through returns the shortest cycle through a queue, rotated so that its smallest queue
 // comes first.
 func (d *Dependencies) through(start int32, inside []bool) []int32 {
 	parent := make(map[int32]int32)

@@ -15,7 +15,7 @@ import (
 
 var cable = topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}
 
-// graph lays out a topology.
+// graph builds a topology.
 func graph(t testing.TB, name string, params any) *topo.Graph {
 	t.Helper()
 	e, err := topo.Topologies.Get(name)
@@ -37,7 +37,7 @@ func torus(t testing.TB, rows, columns int) *topo.Graph {
 	return graph(t, "torus", &topo.TorusParams{Rows: rows, Columns: columns, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable})
 }
 
-// down returns which links of a graph have one of the names.
+// down returns, by link, whether it has one of the names.
 func down(t testing.TB, g *topo.Graph, names ...string) []bool {
 	t.Helper()
 	is := make([]bool, len(g.Links))
@@ -54,7 +54,7 @@ func down(t testing.TB, g *topo.Graph, names ...string) []bool {
 // everyone is traffic between all hosts.
 var everyone = &Traffic{Classes: 1 << 3}
 
-// ring writes the switches of a cycle, from a given one on.
+// ring returns the names of the switches of a cycle, starting with a given one.
 func ring(c Cycle, first string) string {
 	var names []string
 	for _, h := range c.Hops {
@@ -66,12 +66,12 @@ func ring(c Cycle, first string) string {
 	return strings.Join(names, " ")
 }
 
-// With up-down routes a tree has no cycle (nothing ever goes down and up again).
+// A tree with up-down routes has no cycle, because no frame goes down and up again.
 func TestHealthyTreesHaveNoCycle(t *testing.T) {
 	for name, g := range map[string]*topo.Graph{
 		"leaf-spine": topo.LeafSpine(4, 2, 2, cable, cable),
 		"fat-tree":   fatTree(t, 4),
-		"wide":       topo.LeafSpine(3, 70, 1, cable, cable), // more ports than bits of a word
+		"wide":       topo.LeafSpine(3, 70, 1, cable, cable), // more ports than bits in a word
 	} {
 		f := NewFabric(g, nil, false)
 		d := f.Dependencies(everyone, nil)
@@ -81,9 +81,9 @@ func TestHealthyTreesHaveNoCycle(t *testing.T) {
 	}
 }
 
-// Dependencies of a small tree, counted by hand: in 2 x 1 leaf-spine each leaf's
-// channel up waits for the other leaf's channel down. In 3 leaves and 2 spines each
-// of 6 channels up waits for 2 channels down.
+// Dependencies of small trees, counted by hand. With 2 leaves and 1 spine, each leaf's channel
+// up waits for the other leaf's channel down. With 3 leaves and 2 spines, each of 6 channels
+// up waits for 2 channels down.
 func TestDependencies(t *testing.T) {
 	for _, c := range []struct{ leaves, spines, want int }{{2, 1, 2}, {3, 2, 12}} {
 		f := NewFabric(topo.LeafSpine(c.leaves, c.spines, 1, cable, cable), nil, false)
@@ -91,15 +91,15 @@ func TestDependencies(t *testing.T) {
 			t.Errorf("%d leaves, %d spines: %d dependencies, want %d", c.leaves, c.spines, got, c.want)
 		}
 	}
-	// With the first path only, 3 leaves use one spine.
+	// With only the first path, 3 leaves use one spine.
 	f := NewFabric(topo.LeafSpine(3, 2, 1, cable, cable), nil, true)
 	if got := f.Dependencies(everyone, nil).Count(); got != 6 {
 		t.Errorf("static routes: %d dependencies, want 6", got)
 	}
 }
 
-// Fig. 16 of the DSH paper: with S0-L3 and S1-L0 down, traffic between L0 and L3
-// goes up again at L1 or L2, and closes loops with that between L1 and L2.
+// Fig. 16 of the DSH paper: with S0-L3 and S1-L0 down, traffic between L0 and L3 goes up again
+// at L1 or L2, and forms loops with the traffic between L1 and L2.
 func TestFig16(t *testing.T) {
 	g := topo.LeafSpine(4, 2, 2, cable, cable)
 	f := NewFabric(g, nil, false)
@@ -123,20 +123,20 @@ func TestFig16(t *testing.T) {
 			t.Errorf("hop %+v, want %+v", h, want)
 		}
 	}
-	// With one of them up again there is none.
+	// With only one of them down there is no loop.
 	for _, only := range []string{"leaf3-spine0", "leaf0-spine1"} {
 		if cycles, _ := f.Cycles(everyone, down(t, g, only)); len(cycles) != 0 {
 			t.Errorf("%s alone: %v", only, cycles)
 		}
 	}
-	// Nor where a switch does not pause.
+	// There is also no loop if the leaves in it never pause.
 	f = NewFabric(g, func(node, _ int) bool { return g.Names[node] != "leaf1" && g.Names[node] != "leaf2" }, false)
 	if cycles, _ := f.Cycles(everyone, down(t, g, "leaf3-spine0", "leaf0-spine1")); len(cycles) != 0 {
 		t.Errorf("two leaves never pause: %v", cycles)
 	}
 }
 
-// Rings from four switches on, and tori, have cycles.
+// Tori, and rings of at least four switches, have cycles.
 func TestRoundFabrics(t *testing.T) {
 	f := NewFabric(graph(t, "ring", &topo.RingParams{Switches: 4, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable}), nil, false)
 	cycles, more := f.Cycles(everyone, nil)
@@ -150,7 +150,7 @@ func TestRoundFabrics(t *testing.T) {
 	}
 	f = NewFabric(graph(t, "ring", &topo.RingParams{Switches: 3, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable}), nil, false)
 	if cycles, _ := f.Cycles(everyone, nil); len(cycles) != 0 {
-		t.Errorf("ring of three, where everyone is a neighbour: %v", cycles)
+		t.Errorf("ring of three, where all switches are neighbours: %v", cycles)
 	}
 	f = NewFabric(torus(t, 4, 4), nil, false)
 	cycles, more = f.Cycles(everyone, nil)
@@ -173,8 +173,7 @@ func hops(g *topo.Graph, via ...string) []workload.Hop {
 	return list
 }
 
-// Routes of their own depend hop by hop; three that chase each other around a
-// triangle close a loop.
+// Pinned routes depend hop by hop; three around a triangle form a loop.
 func TestPinnedLoop(t *testing.T) {
 	g := graph(t, "ring", &topo.RingParams{Switches: 3, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable})
 	f := NewFabric(g, nil, false)
@@ -197,8 +196,8 @@ func TestPinnedLoop(t *testing.T) {
 	}
 }
 
-// Only who sends counts: of a ring of four, traffic between two neighbours depends
-// on nothing, and that of one direction closes one loop.
+// Only actual senders count: in a ring of four, traffic between two neighbours causes no
+// dependency, and traffic between all opposite switches forms two loops.
 func TestRestrictedTraffic(t *testing.T) {
 	f := NewFabric(graph(t, "ring", &topo.RingParams{Switches: 4, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable}), nil, false)
 	traffic := &Traffic{from: matrix(4)}
@@ -206,7 +205,7 @@ func TestRestrictedTraffic(t *testing.T) {
 	if n := f.Dependencies(traffic, nil).Count(); n != 0 {
 		t.Errorf("neighbours: %d dependencies", n)
 	}
-	// 0 to 2 goes both ways around: 0 1 2 and 0 3 2; 2 to 0 likewise.
+	// Traffic from 0 to 2 takes both paths, 0 1 2 and 0 3 2; likewise from 2 to 0.
 	traffic.from[2][0], traffic.from[0][2] = true, true
 	if n := f.Dependencies(traffic, nil).Count(); n != 4 {
 		t.Errorf("opposite switches: %d dependencies, want 4", n)
@@ -220,7 +219,7 @@ func TestRestrictedTraffic(t *testing.T) {
 	}
 }
 
-// Groups are the queues that reach each other and themselves.
+// A group is a set of queues that all reach each other.
 func TestGroupsAgainstReachability(t *testing.T) {
 	f := NewFabric(torus(t, 3, 3), nil, false)
 	rapid.Check(t, func(r *rapid.T) {

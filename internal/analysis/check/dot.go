@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// drawing is the graph that is worth a picture: the first one with cycles, or the
-// healthy one.
+// drawing is the dependency graph that WriteDot draws: the first one with cycles, or else the
+// graph without failures.
 type drawing struct {
 	traffic *Traffic
 	down    []bool
@@ -20,8 +20,8 @@ func (r *Report) draw(t *Traffic, down []bool, cycles []Cycle) {
 	}
 }
 
-// WriteDot writes the buffer dependencies for Graphviz. Nodes are directions of
-// links, for the ingress queue at their end; those of cycles are red.
+// WriteDot writes the buffer dependencies for Graphviz. Nodes are directions of links and
+// stand for the ingress queue at their end; cycles are red.
 func (r *Report) WriteDot(w io.Writer) error {
 	d := r.drawn
 	if d == nil {
@@ -41,11 +41,11 @@ func (r *Report) WriteDot(w io.Writer) error {
 	fmt.Fprintf(&b, "digraph dependencies {\n  label=%q;\n  node [shape=box, fontname=\"sans-serif\"];\n", r.title(d))
 	name := func(q int32) string {
 		c := deps.channel(q)
-		e, of := r.fabric.ends[c], ""
+		e, suffix := r.fabric.ends[c], ""
 		if deps.layers > 1 && !r.fabric.joined(c) {
-			of = ", " + classes(d.traffic.layers[deps.layer(q)].Classes)
+			suffix = ", " + classes(d.traffic.layers[deps.layer(q)].Classes)
 		}
-		return fmt.Sprintf("%s > %s%s%s", r.fabric.switchName(e.from), r.fabric.switchName(e.to), r.fabric.lane(c), of)
+		return fmt.Sprintf("%s > %s%s%s", r.fabric.switchName(e.from), r.fabric.switchName(e.to), r.fabric.lane(c), suffix)
 	}
 	const mark = " [color=red, penwidth=2]"
 	var list []int32
@@ -67,7 +67,7 @@ func (r *Report) WriteDot(w io.Writer) error {
 	return err
 }
 
-// lane tells parallel cables apart.
+// lane returns the number of a channel among parallel cables, such as #1; "" if there is one.
 func (f *Fabric) lane(c int32) string {
 	if l := &f.graph.Links[c/2]; l.Lanes > 1 {
 		return fmt.Sprintf("#%d", l.Lane)
@@ -77,14 +77,14 @@ func (f *Fabric) lane(c int32) string {
 
 func (r *Report) title(d *drawing) string {
 	title := fmt.Sprintf("%s: buffer dependencies of %s", r.Scenario, classes(d.traffic.Classes))
-	var off []string
-	for i, is := range d.down {
-		if is {
-			off = append(off, r.fabric.graph.LinkName(i))
+	var links []string
+	for i, down := range d.down {
+		if down {
+			links = append(links, r.fabric.graph.LinkName(i))
 		}
 	}
-	if len(off) > 0 {
-		title += fmt.Sprintf(" with %s down", list(off))
+	if len(links) > 0 {
+		title += fmt.Sprintf(" with %s down", list(links))
 	}
 	return title
 }

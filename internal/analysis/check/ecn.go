@@ -10,16 +10,16 @@ import (
 	"github.com/xoff-net/xoff/scheme/mark"
 )
 
-// Late is a queue whose frames are marked after PFC has paused who fills it.
+// Late describes a queue that PFC pauses before it marks frames.
 type Late struct {
-	Marks units.Bytes `json:"marks_above_bytes"`  // queue up to which nothing is marked
-	Reach units.Bytes `json:"reach_bytes"`        // longest one when a first pause is due, with all other ports feeding it
-	From  int         `json:"marks_from_ports"`   // feeding it, for a mark to come first; 0: never
-	Alone units.Bytes `json:"reach_of_one_bytes"` // as Reach, with one port feeding it
+	Marks units.Bytes `json:"marks_above_bytes"`  // queue length above which frames are marked
+	Reach units.Bytes `json:"reach_bytes"`        // longest queue before the first pause, for any number of feeding ports
+	From  int         `json:"marks_from_ports"`   // smallest number of feeding ports for which marks come first; 0: none
+	Alone units.Bytes `json:"reach_of_one_bytes"` // longest queue before the first pause with one feeding port
 }
 
-// lateMarks finds ports at which congestion marks come after pauses, for classes whose
-// congestion control needs marks: it slows nobody down then before PFC does.
+// lateMarks finds ports at which marks come after pauses, for classes whose congestion
+// control needs marks. There, PFC acts before congestion control can.
 func (c *checker) lateMarks() {
 	wanted := packet.ClassMask(0)
 	for _, u := range c.Uses {
@@ -35,19 +35,19 @@ func (c *checker) lateMarks() {
 		classes packet.ClassMask
 		others  int
 	}
-	var found alike[kind]
+	var found portsBy[kind]
 	for i := range c.Switches {
 		s := &c.Switches[i]
 		known := make(map[units.Bytes]Late) // by threshold of marks
 		for k := range s.Ports {
 			p := &s.Ports[k]
 			marked := wanted & p.ECN
-			if marked == 0 || !p.Holds || !s.congests(k) {
+			if marked == 0 || !p.Pauses || !s.congests(k) {
 				continue
 			}
 			m, err := layout.Marker(&c.l.PortAt(p.Node, p.Port).ECN, p.Spec.Rate)
 			if err != nil {
-				panic(err) // validate has looked
+				panic(err) // validated before
 			}
 			late, ok := known[m.Floor()]
 			if !ok {
@@ -61,21 +61,21 @@ func (c *checker) lateMarks() {
 		}
 	}
 	for k, ports := range found.all() {
-		of := k.late
-		what := fmt.Sprintf("%s: frames of %s are marked above %d B, but PFC pauses first: a queue that all other %d ports feed has at most %d B by then",
-			c.ports(ports), classes(k.classes), of.Marks, k.others, of.Reach)
-		if of.From > 0 {
-			what = fmt.Sprintf("%s: frames of %s are marked above %d B, which a queue reaches before PFC pauses only if at least %d ports feed it; from one port it is %d B",
-				c.ports(ports), classes(k.classes), of.Marks, of.From, of.Alone)
+		late := k.late
+		what := fmt.Sprintf("%s: frames of %s are marked above %d B, but PFC pauses first: even with all other ports (%d) sending to it, the queue reaches only %d B",
+			c.portNames(ports), classes(k.classes), late.Marks, k.others, late.Reach)
+		if late.From > 0 {
+			what = fmt.Sprintf("%s: frames of %s are marked above %d B, which the queue reaches before PFC pauses only if at least %d ports send to it; with one port it reaches %d B",
+				c.portNames(ports), classes(k.classes), late.Marks, late.From, late.Alone)
 		}
 		c.add(Finding{
-			Level: Note, Kind: OfECN, Where: c.where(ports), Classes: numbers(k.classes), Late: &of, What: what,
-			Fix: fmt.Sprintf("a lower threshold of switch.ecn (below %d B), a larger threshold of switch.policy, or more buffer to share", of.Alone),
+			Level: Note, Kind: KindECN, Where: c.where(ports), Classes: classIDs(k.classes), Late: &late, What: what,
+			Fix: fmt.Sprintf("lower the threshold of switch.ecn below %d B, raise the threshold of switch.policy, or enlarge the shared buffer", late.Alone),
 		})
 	}
 }
 
-// congests tells whether other ports can bring more to one than it sends.
+// congests reports whether the other ports can together exceed the rate of port out.
 func (s *surveyedSwitch) congests(out int) bool {
 	sum := units.Rate(0)
 	for i := range s.Ports {
@@ -86,16 +86,16 @@ func (s *surveyedSwitch) congests(out int) bool {
 	return sum > s.Ports[out].Spec.Rate
 }
 
-// late looks at the queue of a port in the lowest of some classes.
+// late compares marks and pauses at the egress queue of port out, for the lowest marked class.
 func (c *checker) late(s *surveyedSwitch, out int, marked packet.ClassMask, m mark.Marker) Late {
 	l := Late{Marks: m.Floor()}
 	class := marked.Lowest()
 	for n := 1; n < len(s.Ports); n++ {
-		reach, first := c.reach(s, out, class, n, l.Marks)
+		reach, marks := c.reach(s, out, class, n, l.Marks)
 		if n == 1 {
 			l.Alone = reach
 		}
-		if l.Reach = max(l.Reach, reach); first {
+		if l.Reach = max(l.Reach, reach); marks {
 			l.From = n
 			break
 		}
@@ -103,18 +103,18 @@ func (c *checker) late(s *surveyedSwitch, out int, marked packet.ClassMask, m ma
 	return l
 }
 
-// reach fills the egress queue of a port from n others in turn, until it is longer than
-// a limit (true) or one of them would have to be paused, by the buffer policy. Flow
-// control that pauses earlier than the policy's threshold makes it shorter.
+// reach fills the egress queue of port out from n other ports in turn. It returns the queue's
+// length and true once it exceeds limit, or false once the buffer policy requires a pause.
+// Flow control that pauses below the policy's threshold would stop earlier.
 func (c *checker) reach(s *surveyedSwitch, out int, class uint8, n int, limit units.Bytes) (units.Bytes, bool) {
-	f := c.empty(s)
+	f := c.trialBuffer(s)
 	if f == nil {
-		return 0, true // promised twice, which is said elsewhere
+		return 0, true // overcommitted, which is another finding
 	}
 	for turn := 0; ; turn++ {
 		in := (out + 1 + turn%n) % len(s.Ports)
 		a := &mmu.Arrival{In: in, Out: out, Class: class, Bytes: s.Ports[in].Spec.MTU, Kind: mmu.Lossless}
-		segment, ok := f.place(a)
+		segment, ok := f.admit(a)
 		if !ok {
 			return f.view.Egress(out, class), false
 		}

@@ -1,7 +1,7 @@
-// Package check answers questions about a scenario before it runs: whether
-// headroom suffices, whether the buffer holds what is promised from it, whether
-// classes are treated alike on their way, whether marks come before pauses, whether
-// pauses can close a loop, how far they can spread, and what a change does to all that.
+// Package check analyses a scenario or a set of switch configurations without running it;
+// it backs `xoff check`. It reports headroom that is too small, overcommitted buffers,
+// classes that ports treat differently, marks that come after pauses, loops of pauses, and
+// how far pauses can spread. It also compares two versions of a scenario.
 package check
 
 import (
@@ -10,38 +10,37 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Fabric is a graph prepared for questions about its buffer dependencies. The
-// nodes of a dependency graph are channels, the directions of links between
-// switches, and stand for the ingress queue at their end: it can be held up by the
-// ingress queue at the end of the next channel. Channels from hosts are held up but
-// hold up no queue of a switch, and channels to hosts wait for nobody's queue, so
-// neither can be part of a cycle.
+// Fabric is a topology prepared for the analysis of buffer dependencies. The nodes of a
+// dependency graph are channels: the directions of links between switches. A channel stands
+// for the ingress queue at its end, which the ingress queue at the end of the next channel
+// can block. Channels from hosts block no queue of a switch, and channels to hosts wait for
+// no queue, so neither can be part of a cycle.
 type Fabric struct {
-	graph *topo.Graph
-	ends  []ends    // by channel
-	out   [][]int32 // by switch: channels that leave it, in order of links
-	slot  []int32   // by channel: its place among those that leave its switch
-	words int       // of the set of channels that leave a switch
-	homes []int32   // switches with hosts
-	hosts []int32   // by host: place of its switch among homes
-	holds []bool    // by channel: the ingress at its end pauses
-	joins []bool    // by channel: it can pause all lossless classes together; nil: none does
-	level []int32   // by switch: links to the nearest one with hosts
-	first bool      // routes are the first of the equal-cost paths only
+	graph     *topo.Graph
+	ends      []ends    // by channel
+	out       [][]int32 // by switch: channels that leave it, in order of links
+	slot      []int32   // by channel: its index in out of its switch
+	words     int       // 64-bit words in a set of channels that leave a switch
+	homes     []int32   // switches with hosts
+	hosts     []int32   // by host: index of its switch in homes
+	pauses    []bool    // by channel: the ingress at its end can pause
+	joins     []bool    // by channel: that ingress can pause all lossless classes together; nil: none can
+	level     []int32   // by switch: hops to the nearest switch with hosts
+	firstPath bool      // routes use only the first equal-cost path
 }
 
-// ends are switches, numbered from 0. The number of a channel is twice that of its
-// link, plus one from B to A.
+// ends are the two switches of a channel, numbered from 0. Link i has the channels 2i, from A
+// to B, and 2i+1, from B to A.
 type ends struct{ from, to int32 }
 
-// NewFabric prepares a graph. Pauses says whether a port of a switch pauses its
-// upstream; nil: all do. First restricts routes to the first of the equal-cost
-// paths.
-func NewFabric(g *topo.Graph, pauses func(node, port int) bool, first bool) *Fabric {
+// NewFabric prepares a topology. Function pauses reports whether a port of a switch can pause
+// its upstream; if nil, all ports can. With firstPath, routes use only the first equal-cost
+// path.
+func NewFabric(g *topo.Graph, pauses func(node, port int) bool, firstPath bool) *Fabric {
 	switches := g.Nodes() - g.Hosts
 	f := &Fabric{
 		graph: g, ends: make([]ends, 2*len(g.Links)), out: make([][]int32, switches), slot: make([]int32, 2*len(g.Links)),
-		hosts: make([]int32, g.Hosts), holds: make([]bool, 2*len(g.Links)), first: first,
+		hosts: make([]int32, g.Hosts), pauses: make([]bool, 2*len(g.Links)), firstPath: firstPath,
 	}
 	home := make([]int32, switches)
 	for i := range home {
@@ -52,7 +51,7 @@ func NewFabric(g *topo.Graph, pauses func(node, port int) bool, first bool) *Fab
 		f.ends[c] = ends{int32(from), int32(to)}
 		f.slot[c] = int32(len(f.out[from]))
 		f.out[from] = append(f.out[from], c)
-		f.holds[c] = pauses == nil || pauses(g.Hosts+to, port)
+		f.pauses[c] = pauses == nil || pauses(g.Hosts+to, port)
 		f.words = max(f.words, len(f.out[from])/64+1)
 	}
 	for i, l := range g.Links {
@@ -72,21 +71,21 @@ func NewFabric(g *topo.Graph, pauses func(node, port int) bool, first bool) *Fab
 	return f
 }
 
-// join says which ports of switches pause all lossless classes together. What waits
-// there in one class waits for what the others wait for.
+// join sets the switch ports that pause all lossless classes together. Each class at such a
+// port waits for everything that any of them waits for.
 func (f *Fabric) join(is func(node, port int) bool) {
 	f.joins = make([]bool, len(f.ends))
 	for i, l := range f.graph.Links {
-		if f.between(i) {
+		if f.betweenSwitches(i) {
 			f.joins[2*i], f.joins[2*i+1] = is(l.B, l.PortB), is(l.A, l.PortA)
 		}
 	}
 }
 
-// joined tells whether the classes of a channel are paused together.
+// joined reports whether the classes of a channel are paused together.
 func (f *Fabric) joined(c int32) bool { return f.joins != nil && f.joins[c] }
 
-// tiers finds how far switches are from hosts: the levels of a tree.
+// tiers sets the level of every switch: its distance from hosts, as in a tree.
 func (f *Fabric) tiers() {
 	f.level = make([]int32, len(f.out))
 	for i := range f.level {
@@ -108,14 +107,13 @@ func (f *Fabric) tiers() {
 
 func (f *Fabric) switchName(s int32) string { return f.graph.Names[f.graph.Hosts+int(s)] }
 
-// between tells whether a link joins two switches.
-func (f *Fabric) between(link int) bool { return f.graph.Links[link].A >= f.graph.Hosts }
+// betweenSwitches reports whether both ends of a link are switches.
+func (f *Fabric) betweenSwitches(link int) bool { return f.graph.Links[link].A >= f.graph.Hosts }
 
-// Dependencies is a graph of queues: of channels, once for each layer of traffic. The
-// number of a queue is that of its channel, plus that of all channels for each layer
-// before its own; a channel whose classes are joined has one queue, in layer 0. Of each
-// queue the graph has the set of queues for which frames that come by it wait, as bits
-// by layer and slot.
+// Dependencies is a dependency graph of queues. Every channel has one queue per layer of
+// traffic, numbered channel + layer * channels; if its classes are joined, it has only the
+// queue of layer 0. The graph stores, for each queue, the set of queues that its frames wait
+// for, as bits by layer and slot.
 type Dependencies struct {
 	fabric *Fabric
 	layers int
@@ -126,10 +124,10 @@ func newDependencies(f *Fabric, layers int) Dependencies {
 	return Dependencies{f, layers, make([]uint64, len(f.ends)*layers*f.words*layers)}
 }
 
-// queues counts them.
+// queues returns the number of queues.
 func (d *Dependencies) queues() int { return len(d.fabric.ends) * d.layers }
 
-// queue returns that of a channel in a layer.
+// queue returns the queue of a channel in a layer.
 func (d *Dependencies) queue(c int32, layer int) int32 {
 	if d.fabric.joined(c) {
 		layer = 0
@@ -137,31 +135,31 @@ func (d *Dependencies) queue(c int32, layer int) int32 {
 	return c + int32(layer*len(d.fabric.ends))
 }
 
-// channel returns that of a queue.
+// channel returns the channel of a queue.
 func (d *Dependencies) channel(q int32) int32 { return q % int32(len(d.fabric.ends)) }
 
-// layer returns that of a queue; of one whose classes are joined, 0.
+// layer returns the layer of a queue: 0 if its classes are joined.
 func (d *Dependencies) layer(q int32) int { return int(q) / len(d.fabric.ends) }
 
-// of returns the set of a queue.
+// of returns the set of queues that q waits for.
 func (d *Dependencies) of(q int32) []uint64 {
 	words := d.fabric.words * d.layers
 	return d.next[int(q)*words : (int(q)+1)*words]
 }
 
-// bit returns where a queue is in sets.
+// bit returns the position of a queue in sets.
 func (d *Dependencies) bit(q int32) (word int, mask uint64) {
 	s := d.fabric.slot[d.channel(q)]
 	return d.layer(q)*d.fabric.words + int(s/64), 1 << (s % 64)
 }
 
-// at returns the queue at a place in sets, of those at the end of another's.
+// at returns the queue at a position in the set of q.
 func (d *Dependencies) at(q int32, word, bit int) int32 {
 	layer, words := word/d.fabric.words, word%d.fabric.words
 	return d.fabric.out[d.fabric.ends[d.channel(q)].to][words*64+bit] + int32(layer*len(d.fabric.ends))
 }
 
-// waits appends the queues that a queue waits for.
+// waits appends the queues that q waits for to list.
 func (d *Dependencies) waits(list []int32, q int32) []int32 {
 	for w, word := range d.of(q) {
 		for ; word != 0; word &= word - 1 {
@@ -171,7 +169,7 @@ func (d *Dependencies) waits(list []int32, q int32) []int32 {
 	return list
 }
 
-// has tells whether a queue waits for another.
+// has reports whether queue q waits for queue n.
 func (d *Dependencies) has(q, n int32) bool {
 	word, mask := d.bit(n)
 	return d.fabric.ends[d.channel(q)].to == d.fabric.ends[d.channel(n)].from && d.of(q)[word]&mask != 0
@@ -186,15 +184,15 @@ func (d *Dependencies) Count() int {
 	return n
 }
 
-// sorter puts queues in an order in which each comes before those it waits for.
+// sorter sorts queues topologically: each comes before the queues it waits for.
 type sorter struct {
-	before  []int32 // by queue: how many wait for it and are not in order yet
+	before  []int32 // by queue: number of unsorted queues that wait for it
 	order   []int32
 	waiting []int32
 }
 
-// sort returns as many queues as can be put in order: all of them unless there
-// is a cycle.
+// sort returns the queues that can be sorted: all of them unless there is a cycle. The result
+// is valid until the next call.
 func (s *sorter) sort(d *Dependencies) []int32 {
 	if s.before == nil {
 		s.before = make([]int32, d.queues())
@@ -223,9 +221,9 @@ func (s *sorter) sort(d *Dependencies) []int32 {
 	return s.order
 }
 
-// knot returns the queues that cannot be put in order: those on cycles, and those
-// that cycles wait for. It is empty when there is no cycle.
-func (d *Dependencies) knot() []int32 {
+// unsortable returns the queues on cycles and the queues that cycles wait for. It is empty if
+// there is no cycle.
+func (d *Dependencies) unsortable() []int32 {
 	var s sorter
 	if len(s.sort(d)) == d.queues() {
 		return nil

@@ -9,8 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Failure is a set of failed links after which, once routes have followed, there
-// are cyclic buffer dependencies.
+// Failure is a set of failed links that causes cyclic buffer dependencies after rerouting.
 type Failure struct {
 	Links  []string `json:"links"`
 	Cycles []Cycle  `json:"cycles"`
@@ -19,39 +18,39 @@ type Failure struct {
 	down []bool
 }
 
-// Failures is what was found about failed links.
+// Failures is the result of checking sets of failed links.
 type Failures struct {
-	AtMost int    `json:"at_most"` // links that fail together
-	Links  int    `json:"links"`   // that can fail
-	Sets   uint64 `json:"sets"`    // of failed links that were looked at
-	Cyclic int    `json:"cyclic"`  // of these that give cycles, without those that contain a smaller one
+	AtMost int    `json:"at_most"` // links that fail at the same time
+	Links  int    `json:"links"`   // links that can fail
+	Sets   uint64 `json:"sets"`    // sets of failed links that were checked
+	Cyclic int    `json:"cyclic"`  // minimal sets that cause cycles
 
-	listed []Failure // the first of these
+	listed []Failure // the first maxListed of them
 }
 
-// maxListed is how many sets of failed links are described.
+// maxListed is the maximum number of sets of failed links that are described.
 const maxListed = 100
 
-// Failures looks at every set of at most k failed links between switches, on top of
-// those that are down already, with routes around them. A set is not looked at when
-// part of it is enough for a cycle. Progress, if not nil, is called
-// from several goroutines with the number of sets done and that of all. The fabric itself has no cycle.
+// Failures checks every set of at most k failed links between switches, in addition to the
+// links that are down already, with routes around them. It skips sets of which a subset
+// causes a cycle. If progress is not nil, several goroutines call it with the numbers of
+// checked and of all sets. Without failures, the fabric must have no cycle.
 func (f *Fabric) Failures(ctx context.Context, t *Traffic, k, workers int, down []bool, progress func(done, all uint64)) (*Failures, error) {
 	var links []int32
 	for i := range f.graph.Links {
-		if f.between(i) && (down == nil || !down[i]) {
+		if f.betweenSwitches(i) && (down == nil || !down[i]) {
 			links = append(links, int32(i))
 		}
 	}
 	k = min(k, len(links))
 	all, ok := sets(len(links), k)
 	if !ok {
-		return nil, fmt.Errorf("%d of %d links can fail in more than %d ways; allowed: fewer failures at the same time", k, len(links), maxSets)
+		return nil, fmt.Errorf("%d failures among %d links are too many sets to check (expected at most %d sets); fix: use fewer failures", k, len(links), maxSets)
 	}
 	healthy := newHealthy(f, t, down)
 	out := &Failures{AtMost: k, Links: len(links), Sets: all}
 	var done atomic.Uint64
-	var bad [][]int32
+	var cyclic [][]int32
 	known := make(map[string]bool)
 	for size := 1; size <= k; size++ {
 		found, err := healthy.search(ctx, links, size, workers, known, func(n uint64) {
@@ -65,31 +64,31 @@ func (f *Fabric) Failures(ctx context.Context, t *Traffic, k, workers int, down 
 		for _, set := range found {
 			known[key(set)] = true
 		}
-		bad = append(bad, found...)
+		cyclic = append(cyclic, found...)
 	}
-	out.Cyclic = len(bad)
-	for _, set := range bad[:min(len(bad), maxListed)] {
-		b := Failure{down: make([]bool, len(f.graph.Links))}
-		copy(b.down, down)
+	out.Cyclic = len(cyclic)
+	for _, set := range cyclic[:min(len(cyclic), maxListed)] {
+		x := Failure{down: make([]bool, len(f.graph.Links))}
+		copy(x.down, down)
 		for _, l := range set {
-			b.down[l] = true
-			b.Links = append(b.Links, f.graph.LinkName(int(l)))
+			x.down[l] = true
+			x.Links = append(x.Links, f.graph.LinkName(int(l)))
 		}
-		b.Cycles, b.More = f.Cycles(t, b.down)
-		out.listed = append(out.listed, b)
+		x.Cycles, x.More = f.Cycles(t, x.down)
+		out.listed = append(out.listed, x)
 	}
 	return out, nil
 }
 
-// maxSets is more than anyone waits for.
+// maxSets is the maximum number of sets of failed links; checking more takes too long.
 const maxSets = 1_000_000_000
 
-// sets counts the sets of 1 to k of n; false: there are too many.
+// sets returns the number of sets of 1 to k out of n; false if it exceeds maxSets.
 func sets(n, k int) (uint64, bool) {
-	sum, ways := 0.0, 1.0
+	sum, size := 0.0, 1.0
 	for i := range k {
-		ways = math.Round(ways * float64(n-i) / float64(i+1))
-		if sum += ways; sum > maxSets {
+		size = math.Round(size * float64(n-i) / float64(i+1)) // sets of i+1
+		if sum += size; sum > maxSets {
 			return 0, false
 		}
 	}
@@ -98,52 +97,52 @@ func sets(n, k int) (uint64, bool) {
 
 func key(set []int32) string { return fmt.Sprint(set) }
 
-// healthy is the fabric before failures. When a link fails, routes to most
-// destinations only lose paths: no distance changes, and what is left of their
-// dependencies was there before. New ones come from destinations of which a switch
-// has lost its last shortest path. So the old dependencies, with the new ones of
-// those few destinations, contain all that there are; as long as they have no
-// cycle, nothing else must be looked at.
+// healthy is the fabric before failures. When a link fails, routes to most destinations only
+// lose paths: distances stay the same, and their remaining dependencies existed before. New
+// dependencies arise only for destinations to which a switch has lost its last shortest
+// path. The old dependencies plus the new ones of these few destinations are therefore a
+// superset; if it has no cycle, the set of failed links is harmless.
 type healthy struct {
-	f     *Fabric
-	t     *Traffic
-	down  []bool
-	deps  Dependencies
-	place []int32   // of each queue in an order that dependencies keep
-	dist  [][]int32 // by destination and switch; nil: too many to keep
-	ways  [][]int32 // the same: how many next hops there are
+	f        *Fabric
+	t        *Traffic
+	down     []bool
+	deps     Dependencies
+	rank     []int32   // by queue: position in a topological order of deps
+	dist     [][]int32 // by destination and switch: hops; nil: too large to keep
+	nextHops [][]int32 // by destination and switch: number of next hops
 }
 
-// maxKept bounds the numbers that are kept about the healthy fabric.
+// maxKept is the maximum number of distances that are kept.
 const maxKept = 1 << 26
 
 func newHealthy(f *Fabric, t *Traffic, down []bool) *healthy {
 	w := newWalker(f, t)
 	copy(w.down, down)
 	w.all()
-	h := &healthy{f: f, t: t, down: w.down, deps: w.deps, place: make([]int32, w.deps.queues())}
+	h := &healthy{f: f, t: t, down: w.down, deps: w.deps, rank: make([]int32, w.deps.queues())}
 	var s sorter
 	for i, c := range s.sort(&h.deps) {
-		h.place[c] = int32(i)
+		h.rank[c] = int32(i)
 	}
 	if len(f.homes)*len(f.out) > maxKept {
 		return h
 	}
 	for _, to := range f.homes {
 		w.distances(to)
-		ways := make([]int32, len(f.out))
+		hops := make([]int32, len(f.out))
 		for c, e := range f.ends {
-			if f.between(c/2) && !w.gone(int32(c)) && w.dist[e.to] >= 0 && w.dist[e.from] == w.dist[e.to]+1 {
-				ways[e.from]++
+			if f.betweenSwitches(c/2) && !w.isDown(int32(c)) && w.dist[e.to] >= 0 && w.dist[e.from] == w.dist[e.to]+1 {
+				hops[e.from]++
 			}
 		}
 		h.dist = append(h.dist, slices.Clone(w.dist))
-		h.ways = append(h.ways, ways)
+		h.nextHops = append(h.nextHops, hops)
 	}
 	return h
 }
 
-// affected tells whether distances to a destination change.
+// affected reports whether any distance to a destination may change when the set of links
+// fails.
 func (h *healthy) affected(home int, set []int32) bool {
 	if h.dist == nil {
 		return true
@@ -160,14 +159,15 @@ func (h *healthy) affected(home int, set []int32) bool {
 				lost++
 			}
 		}
-		if lost == h.ways[home][upper] {
+		if lost == h.nextHops[home][upper] {
 			return true
 		}
 	}
 	return false
 }
 
-// upper returns the end of a link that uses it on the way to a destination.
+// upper returns the end of a link that is farther from the destination and sends across it;
+// false if neither does.
 func (h *healthy) upper(dist []int32, link int32) (int32, bool) {
 	e := h.f.ends[2*link]
 	switch a, b := dist[e.from], dist[e.to]; {
@@ -179,7 +179,7 @@ func (h *healthy) upper(dist []int32, link int32) (int32, bool) {
 	return e.to, true
 }
 
-// cyclic tells whether there are cycles when a set of links has failed.
+// cyclic reports whether the failure of a set of links causes cycles.
 func (h *healthy) cyclic(w *walker, s *sorter, set []int32) bool {
 	for _, l := range set {
 		w.down[l] = true
@@ -196,25 +196,26 @@ func (h *healthy) cyclic(w *walker, s *sorter, set []int32) bool {
 			clear(w.deps.of(w.deps.queue(2*l+1, layer)))
 		}
 	}
-	w.place, w.turned = h.place, false
+	w.rank, w.outOfOrder = h.rank, false
 	for home := range h.f.homes {
 		if h.affected(home, set) {
-			w.towards(home)
+			w.addDestination(home)
 		}
 	}
-	if !w.turned || len(s.sort(&w.deps)) == w.deps.queues() {
+	if !w.outOfOrder || len(s.sort(&w.deps)) == w.deps.queues() {
 		return false
 	}
-	w.place = nil
+	w.rank = nil
 	w.all()
 	return len(s.sort(&w.deps)) < w.deps.queues()
 }
 
-// search returns the sets of a size that give cycles, in order.
+// search returns the sets of the given size that cause cycles, in order. It skips sets with a
+// known subset.
 func (h *healthy) search(ctx context.Context, links []int32, size, workers int, known map[string]bool, step func(n uint64)) ([][]int32, error) {
 	var mu sync.Mutex
-	var bad [][]int32
-	first := make(chan int) // place of the first link of the set: one task each
+	var cyclic [][]int32
+	first := make(chan int) // index of the first link of the sets of a task
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
@@ -222,9 +223,9 @@ func (h *healthy) search(ctx context.Context, links []int32, size, workers int, 
 			copy(w.down, h.down)
 			for i := range first {
 				subsets(links[i+1:], append(make([]int32, 0, size), links[i]), size, func(set []int32) bool {
-					if !contains(known, set) && h.cyclic(w, s, set) {
+					if !hasKnownSubset(known, set) && h.cyclic(w, s, set) {
 						mu.Lock()
-						bad = append(bad, slices.Clone(set))
+						cyclic = append(cyclic, slices.Clone(set))
 						mu.Unlock()
 					}
 					step(1)
@@ -241,12 +242,12 @@ func (h *healthy) search(ctx context.Context, links []int32, size, workers int, 
 	}
 	close(first)
 	wg.Wait()
-	slices.SortFunc(bad, slices.Compare[[]int32])
-	return bad, ctx.Err()
+	slices.SortFunc(cyclic, slices.Compare[[]int32])
+	return cyclic, ctx.Err()
 }
 
-// subsets calls use with every set of a size that continues the chosen links, until
-// it returns false.
+// subsets calls use with every set of the given size that starts with chosen and continues
+// with links, until use returns false.
 func subsets(links, chosen []int32, size int, use func([]int32) bool) bool {
 	if len(chosen) == size {
 		return use(chosen)
@@ -259,8 +260,8 @@ func subsets(links, chosen []int32, size int, use func([]int32) bool) bool {
 	return true
 }
 
-// contains tells whether a part of a set is known.
-func contains(known map[string]bool, set []int32) bool {
+// hasKnownSubset reports whether a proper subset of set is known.
+func hasKnownSubset(known map[string]bool, set []int32) bool {
 	if len(known) == 0 {
 		return false
 	}

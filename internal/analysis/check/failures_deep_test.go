@@ -10,8 +10,8 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
-// 1024 hosts: 16 pods of 8 x 8 links between edge and aggregation switches, and
-// 8 x 8 from there to cores. No single failure gives a cycle.
+// 1024 hosts: each of 16 pods has 8 x 8 links between edge and aggregation switches, and 8 x 8
+// from there to the cores. No single failure causes a cycle.
 func TestDeepFailuresOfLargeFatTree(t *testing.T) {
 	deep.Turn(t)
 	g := fatTree(t, 16)
@@ -20,28 +20,28 @@ func TestDeepFailuresOfLargeFatTree(t *testing.T) {
 	if err != nil || g.Hosts != 1024 || got.Links != 2048 || got.Sets != 2048 || got.Cyclic != 0 {
 		t.Errorf("%d hosts: %+v, %v", g.Hosts, got, err)
 	}
-	// All pairs of failed links of a smaller one.
+	// All pairs of failed links in a smaller fat-tree.
 	f = NewFabric(fatTree(t, 6), nil, false)
 	two, err := f.Failures(context.Background(), everyone, 2, 2, nil, nil)
 	if err != nil || two.Sets != 108+5778 {
 		t.Fatalf("%+v, %v", two, err)
 	}
 	w := newWalker(f, everyone)
-	bad := 0
+	cyclic := 0
 	for i := range f.graph.Links {
 		for j := range i {
-			if f.between(i) && f.between(j) {
+			if f.betweenSwitches(i) && f.betweenSwitches(j) {
 				w.down[i], w.down[j] = true, true
 				w.all()
-				if len(w.deps.knot()) > 0 {
-					bad++
+				if len(w.deps.unsortable()) > 0 {
+					cyclic++
 				}
 				w.down[i], w.down[j] = false, false
 			}
 		}
 	}
-	if bad != two.Cyclic {
-		t.Errorf("%d pairs give cycles, %d when all routes are computed anew", two.Cyclic, bad)
+	if cyclic != two.Cyclic {
+		t.Errorf("%d pairs cause cycles, want %d as with all routes recomputed", two.Cyclic, cyclic)
 	}
 }
 

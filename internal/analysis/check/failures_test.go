@@ -14,8 +14,8 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Two failures of a leaf-spine with two spines close loops when they cut different
-// leaves from different spines: 4 x 3 choices of a leaf for spine 0 and for spine 1.
+// Two failures in a leaf-spine with two spines cause loops if they separate different leaves
+// from different spines: 4 x 3 choices of a leaf for spine 0 and one for spine 1.
 func TestFailuresOfLeafSpine(t *testing.T) {
 	f := NewFabric(topo.LeafSpine(4, 2, 2, cable, cable), nil, false)
 	for k, want := range map[int]Failures{1: {AtMost: 1, Links: 8, Sets: 8}, 2: {AtMost: 2, Links: 8, Sets: 8 + 28, Cyclic: 12}} {
@@ -40,15 +40,15 @@ func TestFailuresOfLeafSpine(t *testing.T) {
 			}
 		}
 	}
-	// Sets that contain a smaller one are left out: of three failed links, each of
-	// which two that close a loop, none is new here.
+	// Sets with a smaller cyclic subset are skipped: here every cyclic set of three links has
+	// one.
 	three, err := f.Failures(context.Background(), everyone, 3, 2, nil, nil)
 	if err != nil || three.Cyclic != 12 || three.Sets != 8+28+56 {
 		t.Errorf("three failures: %+v, %v", three, err)
 	}
 }
 
-// What is found does not depend on how many look for it.
+// The result does not depend on the number of workers.
 func TestFailuresByWorkers(t *testing.T) {
 	f := NewFabric(topo.LeafSpine(4, 2, 2, cable, cable), nil, false)
 	one, err := f.Failures(context.Background(), everyone, 2, 1, nil, nil)
@@ -62,12 +62,12 @@ func TestFailuresByWorkers(t *testing.T) {
 	}
 }
 
-// One link is down already: the other of Fig. 16 is enough.
+// With one link of Fig. 16 down already, the failure of the other is enough.
 func TestFailuresOnTop(t *testing.T) {
 	g := topo.LeafSpine(4, 2, 2, cable, cable)
 	f := NewFabric(g, nil, false)
 	got, err := f.Failures(context.Background(), everyone, 1, 2, down(t, g, "leaf3-spine0"), nil)
-	if err != nil || got.Links != 7 || got.Cyclic != 3 { // leaf0, leaf1 or leaf2 from spine1
+	if err != nil || got.Links != 7 || got.Cyclic != 3 { // spine1 loses leaf0, leaf1 or leaf2
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -93,8 +93,8 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// A fat-tree keeps free of cycles when any link fails: nothing goes by a switch
-// that has lost its way down.
+// A fat-tree has no cycle after any single failure: no route uses a switch that has lost its
+// path down.
 func TestFailuresOfFatTree(t *testing.T) {
 	f := NewFabric(fatTree(t, 4), nil, false)
 	got, err := f.Failures(context.Background(), everyone, 1, 2, nil, nil)
@@ -103,9 +103,8 @@ func TestFailuresOfFatTree(t *testing.T) {
 	}
 }
 
-// What is left out when links fail changes no answer: for random trees with some
-// links missing, every set of two failed links gives a cycle if and only if all
-// routes computed anew do.
+// The incremental search gives the same result as recomputing all routes: for pairs of failed
+// links in random trees with some links missing.
 func TestFailuresAgainstNaive(t *testing.T) {
 	cyclic, free := 0, 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -119,7 +118,7 @@ func TestFailuresAgainstNaive(t *testing.T) {
 		off := make([]bool, len(g.Links))
 		var up []int32
 		for i := range g.Links {
-			if f.between(i) {
+			if f.betweenSwitches(i) {
 				if off[i] = rapid.IntRange(0, 9).Draw(r, "down") == 0; !off[i] {
 					up = append(up, int32(i))
 				}
@@ -150,7 +149,7 @@ func TestFailuresAgainstNaive(t *testing.T) {
 			for _, l := range set {
 				is[l] = true
 			}
-			naive := len(f.Dependencies(traffic, is).knot()) > 0
+			naive := len(f.Dependencies(traffic, is).unsortable()) > 0
 			if got := h.cyclic(w, s, set); got != naive {
 				r.Fatalf("links %v: %v, want %v", set, got, naive)
 			}
@@ -162,7 +161,7 @@ func TestFailuresAgainstNaive(t *testing.T) {
 		}
 	})
 	if cyclic == 0 || free == 0 {
-		t.Errorf("%d sets with cycles and %d without: the test shows nothing", cyclic, free)
+		t.Errorf("%d sets with cycles and %d without: the test proves nothing", cyclic, free)
 	}
 }
 

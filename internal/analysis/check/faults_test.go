@@ -11,8 +11,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// four hosts send to one; the cable of the first damages a tenth of its frames for a
-// while.
+// damaged has four hosts that send to one; the cable of the first corrupts a tenth of its
+// frames for 1 ms.
 const damaged = `
 name: damaged
 seed: 2
@@ -32,8 +32,8 @@ faults:
 run: {arrivals: 1ms, stop: {when: all_flows_done, at_most: 20ms}}
 `
 
-// played runs a scenario to its end.
-func played(t *testing.T, text string, set ...string) (*fabric.Fabric, *sim.Fast) {
+// simulate runs a scenario to its end.
+func simulate(t *testing.T, text string, set ...string) (*fabric.Fabric, *sim.Fast) {
 	t.Helper()
 	cfg, err := scenario.Parse("a.yaml", []byte(text), set...)
 	if err != nil {
@@ -53,10 +53,10 @@ func played(t *testing.T, text string, set ...string) (*fabric.Fabric, *sim.Fast
 	return built, fast
 }
 
-// unfinished runs a scenario and counts the flows that are left.
+// unfinished runs a scenario and returns the number of flows that do not finish.
 func unfinished(t *testing.T, text string) int {
 	t.Helper()
-	built, _ := played(t, text)
+	built, _ := simulate(t, text)
 	left := 0
 	for i := range built.Flows.Flow {
 		if !built.Flows.Done(i) {
@@ -66,23 +66,23 @@ func unfinished(t *testing.T, text string) int {
 	return left
 }
 
-// A RESUME that is lost holds host0 for ever, long after the cable is well again, if
-// pauses do not run out; the check says so, with the line of the fault (the 16th).
+// If pauses do not expire, a lost RESUME pauses host0 forever, even after the fault of the
+// cable has ended. The check reports it at the line of the fault, line 16.
 func TestLostResume(t *testing.T) {
 	timed := strings.Replace(damaged, "indefinite", "timed", 1)
 	for _, c := range []struct {
 		name, text string
 		left       int
-		at         []string // of findings
+		at         []string // locations of findings
 	}{
 		{"indefinite", damaged, 1, []string{"a.yaml:16:42"}},
 		{"timed", timed, 0, nil},
 	} {
 		if left := unfinished(t, c.text); left != c.left {
-			t.Errorf("%s: %d flows are left, want %d", c.name, left, c.left)
+			t.Errorf("%s: %d flows do not finish, want %d", c.name, left, c.left)
 		}
 		var at []string
-		for _, f := range about(read(t, c.text, Options{}), OfPauses) {
+		for _, f := range findings(runCheck(t, c.text, Options{}), KindPauses) {
 			at = append(at, f.At)
 			if f.Level != Problem || !reflect.DeepEqual(f.Where, []string{"leaf0.port0"}) || !reflect.DeepEqual(f.Links, []string{"host0-leaf0"}) {
 				t.Errorf("%s: %+v", c.name, f)
@@ -94,8 +94,8 @@ func TestLostResume(t *testing.T) {
 	}
 }
 
-// What ports do decides: of a cable between switches both ends, unless an override
-// makes one of them timed, or it never pauses, or the link is only down.
+// The finding names both ends of a cable between switches, but not an end whose pauses are
+// timed or that never pauses. There is none for a link that is only down.
 func TestLostResumeByPort(t *testing.T) {
 	fabric := strings.Replace(damaged, "host0-leaf0", "leaf0-spine0", 1)
 	override := func(keys string) string {
@@ -106,13 +106,13 @@ func TestLostResumeByPort(t *testing.T) {
 		where      []string
 	}{
 		{"both ends", fabric, []string{"leaf0.port4", "spine0.port0"}},
-		{"one is timed", override("pfc: {hold: timed}"), []string{"leaf0.port4"}},
-		{"one never pauses", override("flow_control: {name: none}"), []string{"leaf0.port4"}},
+		{"one end is timed", override("pfc: {hold: timed}"), []string{"leaf0.port4"}},
+		{"one end never pauses", override("flow_control: {name: none}"), []string{"leaf0.port4"}},
 		{"down", strings.Replace(fabric, "corrupt: 0.1, for: 1ms", "down_for: 1ms", 1), nil},
 		{"lossy", strings.Replace(fabric, "kind: lossless", "kind: lossy", 1), nil},
 	} {
 		var where []string
-		for _, f := range about(read(t, c.text, Options{}), OfPauses) {
+		for _, f := range findings(runCheck(t, c.text, Options{}), KindPauses) {
 			where = append(where, f.Where...)
 		}
 		if !reflect.DeepEqual(where, c.where) {
@@ -121,8 +121,8 @@ func TestLostResumeByPort(t *testing.T) {
 	}
 }
 
-// A run of 20 ms: a fault at 20 ms or later never happens; of one every 5 ms from 1 ms
-// on, those at 1, 6, 11 and 16 ms do.
+// The run ends at 20 ms: a fault at 20 ms or later never happens. Of a fault that repeats
+// every 5 ms from 1 ms, those at 1, 6, 11 and 16 ms happen.
 func TestFaultsAfterTheEnd(t *testing.T) {
 	for _, c := range []struct {
 		fault string
@@ -137,7 +137,7 @@ func TestFaultsAfterTheEnd(t *testing.T) {
 	} {
 		from := strings.Index(damaged, "  - {at:")
 		to := strings.Index(damaged, "run: ")
-		f := about(read(t, damaged[:from]+"  - "+c.fault+"\n"+damaged[to:], Options{}), OfFaults)
+		f := findings(runCheck(t, damaged[:from]+"  - "+c.fault+"\n"+damaged[to:], Options{}), KindFaults)
 		if c.what == "" {
 			if len(f) != 0 {
 				t.Errorf("%s: %+v", c.fault, f)

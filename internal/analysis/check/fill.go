@@ -9,21 +9,21 @@ import (
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
-// filling is the buffer of a switch and its policy, to see what frames it takes.
-type filling struct {
+// trialBuffer is a switch's buffer and policy, used to test which frames are admitted.
+type trialBuffer struct {
 	ledger   *mmu.Ledger
 	view     mmu.View
 	policy   buffer.Policy
-	egress   buffer.EgressLimiting // nil: egress queues are not bounded
-	observer buffer.Observer       // nil: the policy does not look on
+	egress   buffer.EgressLimiting // nil: the policy does not limit egress queues
+	observer buffer.Observer       // nil: the policy observes no frames
 }
 
-// empty is a switch without a frame; nil: its buffer is promised twice.
-func (c *checker) empty(s *surveyedSwitch) *filling {
+// trialBuffer returns the empty buffer of a switch, or nil if the buffer is overcommitted.
+func (c *checker) trialBuffer(s *surveyedSwitch) *trialBuffer {
 	set := c.l.SwitchAt(s.Node)
 	entry, err := buffer.Policies.Get(set.Policy.Name)
 	if err != nil {
-		panic(err) // validate has looked
+		panic(err) // validated before
 	}
 	b := c.budget(s, c.lossless())
 	if b.Shared <= 0 {
@@ -37,16 +37,16 @@ func (c *checker) empty(s *surveyedSwitch) *filling {
 	}
 	var env buffer.Env
 	for i := range s.Ports {
-		own := s.Ports[i].Scheme.Properties().Profile
-		env.Rates, env.Profiles = append(env.Rates, s.Ports[i].Spec.Rate), append(env.Profiles, own)
+		profile := s.Ports[i].Scheme.Properties().Profile
+		env.Rates, env.Profiles = append(env.Rates, s.Ports[i].Spec.Rate), append(env.Profiles, profile)
 		spec.Minimum = append(spec.Minimum, s.Buffer.PrivatePerQueue)
-		if own.Minimum > 0 {
-			spec.Minimum[i] = own.Minimum
+		if profile.Minimum > 0 {
+			spec.Minimum[i] = profile.Minimum
 		}
 	}
-	f := &filling{ledger: mmu.NewLedger(spec)}
+	f := &trialBuffer{ledger: mmu.NewLedger(spec)}
 	f.view = f.ledger.View()
-	env.View = f.view
+	env.View, env.Ports = f.view, c.l.PolicyPorts(s.Node)
 	if f.policy, err = entry.New(set.Policy.Params, env); err != nil {
 		panic(err)
 	}
@@ -60,8 +60,8 @@ func (c *checker) empty(s *surveyedSwitch) *filling {
 	return f
 }
 
-// place returns where a frame would be kept; false: it is not taken there.
-func (f *filling) place(a *mmu.Arrival) (mmu.Segment, bool) {
+// admit returns the segment that would store a frame; false if there is no room.
+func (f *trialBuffer) admit(a *mmu.Arrival) (mmu.Segment, bool) {
 	if f.egress != nil && !f.egress.Admits(f.view, a) {
 		return 0, false
 	}
@@ -71,16 +71,16 @@ func (f *filling) place(a *mmu.Arrival) (mmu.Segment, bool) {
 	return mmu.Shared, f.policy.Fits(0, f.view, a)
 }
 
-func (f *filling) charge(a *mmu.Arrival, segment mmu.Segment) {
+func (f *trialBuffer) charge(a *mmu.Arrival, segment mmu.Segment) {
 	f.ledger.Charge(a, segment)
 	if f.observer != nil {
 		f.observer.Enqueued(0, f.view, a)
 	}
 }
 
-// neverTaken finds ports whose empty queue has no room for a frame of a lossy class: all of
-// them are dropped, whatever the load.
-func (c *checker) neverTaken() {
+// alwaysDropped finds ports whose empty queue has no room for a full frame of a lossy class:
+// such frames are dropped at any load.
+func (c *checker) alwaysDropped() {
 	used := packet.ClassMask(0)
 	for _, u := range c.Uses {
 		used |= u.Classes
@@ -93,10 +93,10 @@ func (c *checker) neverTaken() {
 		frame   units.Bytes
 		shared  units.Bytes
 	}
-	var found alike[kind]
+	var found portsBy[kind]
 	for i := range c.Switches {
 		s := &c.Switches[i]
-		f := c.empty(s)
+		f := c.trialBuffer(s)
 		if f == nil || len(s.Ports) < 2 {
 			continue
 		}
@@ -105,7 +105,7 @@ func (c *checker) neverTaken() {
 			k := kind{frame: f.ledger.Cells(p.Spec.MTU), shared: f.view.SharedSize()}
 			for class := range used.All() {
 				a := &mmu.Arrival{In: in, Out: (in + 1) % len(s.Ports), Class: class, Bytes: k.frame, Kind: mmu.Lossy}
-				if _, ok := f.place(a); !ok {
+				if _, ok := f.admit(a); !ok {
 					k.classes |= 1 << class
 				}
 			}
@@ -116,9 +116,9 @@ func (c *checker) neverTaken() {
 	}
 	for k, ports := range found.all() {
 		c.add(Finding{
-			Level: Problem, Kind: OfBuffer, Where: c.where(ports), Classes: numbers(k.classes),
-			What: fmt.Sprintf("%s: a frame of %d B is not taken by an empty queue of lossy %s, with %d B to share: all that long are dropped", c.ports(ports), k.frame, classes(k.classes), k.shared),
-			Fix:  "a larger threshold of switch.policy, or more buffer to share",
+			Level: Problem, Kind: KindBuffer, Where: c.where(ports), Classes: classIDs(k.classes),
+			What: fmt.Sprintf("%s: even an empty queue of lossy %s has no room for a frame of %d B (shared buffer %d B): every such frame is dropped", c.portNames(ports), classes(k.classes), k.frame, k.shared),
+			Fix:  "raise the threshold of switch.policy, or enlarge the shared buffer",
 		})
 	}
 }

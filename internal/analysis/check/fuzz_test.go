@@ -9,8 +9,8 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// Nothing that a survey accepts makes a check panic. TestDeepCheckExamples has the large
-// examples.
+// A check does not panic on any scenario that NewSurvey accepts. TestDeepCheckExamples covers
+// the large examples.
 func FuzzCheck(f *testing.F) {
 	for _, e := range examples.All() {
 		e, err := examples.Get(e.Name)
@@ -25,7 +25,7 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkText(t, text, 40) })
 }
 
-// checkText checks a scenario with up to a number of hosts.
+// checkText checks a scenario, unless it is invalid or has more than the given hosts.
 func checkText(t *testing.T, text string, hosts int) {
 	t.Helper()
 	c, err := scenario.Parse("a.yaml", []byte(text))
@@ -39,7 +39,7 @@ func checkText(t *testing.T, text string, hosts int) {
 	for _, flows := range []bool{false, len(s.Uses) > 0 && len(s.Pins) > 0} {
 		r, err := Run(context.Background(), s, Options{Failures: 1, Flows: flows})
 		if err != nil {
-			return // flows that cannot be generated
+			return // the flows cannot be generated
 		}
 		if err := r.WriteDot(io.Discard); err != nil {
 			t.Fatal(err)

@@ -8,19 +8,19 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// Traffic is who may send to whom in some classes.
+// Traffic describes who may send to whom in some classes.
 type Traffic struct {
 	Classes packet.ClassMask
-	// from tells by place of the receiver's and of the sender's switch among homes
-	// whether there is traffic on the usual routes; nil: everyone sends to everyone.
+	// from[to][from] reports traffic on shortest paths between the hosts of two switches,
+	// given as indices in Fabric.homes. If nil, everyone sends to everyone.
 	from [][]bool
 	pins []pinned
-	// layers, if not empty, are what it consists of instead: traffic of different classes,
-	// to which the same happens where classes are paused together.
+	// layers, if not empty, replace from and pins: each is the traffic of some classes.
+	// They interact at ports that pause classes together.
 	layers []*Traffic
 }
 
-// parts returns its layers; one without is its own.
+// parts returns the layers of t, or t itself if it has none.
 func (t *Traffic) parts() []*Traffic {
 	if len(t.layers) > 0 {
 		return t.layers
@@ -28,7 +28,7 @@ func (t *Traffic) parts() []*Traffic {
 	return []*Traffic{t}
 }
 
-// coupled makes one of traffic in different classes where ports pause them together.
+// coupled combines the traffic of different classes if any port pauses classes together.
 func (f *Fabric) coupled(kinds []*Traffic) []*Traffic {
 	if len(kinds) < 2 || !slices.Contains(f.joins, true) {
 		return kinds
@@ -40,9 +40,9 @@ func (f *Fabric) coupled(kinds []*Traffic) []*Traffic {
 	return []*Traffic{all}
 }
 
-// apart tells whether the classes of traffic have no cycle if ports pause them one by
-// one.
-func (f *Fabric) apart(t *Traffic, down []bool) bool {
+// acyclicPerClass reports whether traffic would have no cycle if ports paused its classes
+// separately.
+func (f *Fabric) acyclicPerClass(t *Traffic, down []bool) bool {
 	for _, part := range t.parts() {
 		if list, _ := f.Cycles(part, down); len(list) > 0 {
 			return false
@@ -51,28 +51,27 @@ func (f *Fabric) apart(t *Traffic, down []bool) bool {
 	return true
 }
 
-// pinned is a route of its own, through channels.
+// pinned is a pinned route as a list of channels.
 type pinned struct {
-	cause    Cause // what it is called
+	cause    Cause // how findings name it
 	channels []int32
 }
 
-// walker finds out what traffic does to the buffers on its way. It is used again
-// and again.
+// walker computes the buffer dependencies of traffic. It is reusable.
 type walker struct {
 	f     *Fabric
 	t     []*Traffic // by layer
 	down  []bool     // by link
-	dist  []int32
-	queue []int32
-	in    [][]int32 // by switch: channels by which traffic to the destination comes
-	seen  []bool    // by switch: there is such traffic
+	dist  []int32    // by switch: hops to the destination; -1: unreachable
+	queue []int32    // reachable switches, nearest first
+	in    [][]int32  // by switch: channels on which traffic to the destination arrives
+	seen  []bool     // by switch: it has such traffic
 	mask  []uint64
 	deps  Dependencies
-	// place is that of each queue in an order that dependencies should keep; nil:
-	// no matter. Turned tells that one did not.
-	place  []int32
-	turned bool
+	// rank is the position of each queue in an expected order; nil: none. If a new
+	// dependency contradicts it, outOfOrder is set.
+	rank       []int32
+	outOfOrder bool
 }
 
 func newWalker(f *Fabric, t *Traffic) *walker {
@@ -83,8 +82,8 @@ func newWalker(f *Fabric, t *Traffic) *walker {
 	}
 }
 
-// Dependencies returns what traffic makes ingress queues wait for, on all shortest
-// paths without the links that are down, and on the routes of its own.
+// Dependencies returns the buffer dependencies of traffic when some links are down: on all
+// remaining shortest paths and on pinned routes.
 func (f *Fabric) Dependencies(t *Traffic, down []bool) *Dependencies {
 	w := newWalker(f, t)
 	copy(w.down, down)
@@ -92,11 +91,11 @@ func (f *Fabric) Dependencies(t *Traffic, down []bool) *Dependencies {
 	return &w.deps
 }
 
-// all starts anew with the dependencies of all traffic.
+// all computes the dependencies of all traffic from scratch.
 func (w *walker) all() {
 	clear(w.deps.next)
 	for home := range w.f.homes {
-		w.towards(home)
+		w.addDestination(home)
 	}
 	for layer, t := range w.t {
 		for _, p := range t.pins {
@@ -105,8 +104,7 @@ func (w *walker) all() {
 	}
 }
 
-// distances finds the links from every switch to one, -1 where there is no way.
-// Routes that never learn of failures are found as if there were none.
+// distances sets the hops from every switch to one switch. Static routes ignore failed links.
 func (w *walker) distances(to int32) {
 	for i := range w.dist {
 		w.dist[i] = -1
@@ -115,8 +113,8 @@ func (w *walker) distances(to int32) {
 	w.queue = append(w.queue[:0], to)
 	for i := 0; i < len(w.queue); i++ {
 		n := w.queue[i]
-		for _, c := range w.f.out[n] { // links work in both directions or not at all
-			if next := w.f.ends[c].to; w.dist[next] < 0 && !w.gone(c) {
+		for _, c := range w.f.out[n] { // links fail in both directions at once
+			if next := w.f.ends[c].to; w.dist[next] < 0 && !w.isDown(c) {
 				w.dist[next] = w.dist[n] + 1
 				w.queue = append(w.queue, next)
 			}
@@ -124,22 +122,22 @@ func (w *walker) distances(to int32) {
 	}
 }
 
-func (w *walker) gone(c int32) bool { return w.down[c/2] && !w.f.first }
+func (w *walker) isDown(c int32) bool { return w.down[c/2] && !w.f.firstPath }
 
-// towards adds the dependencies of traffic to the hosts of a switch.
-func (w *walker) towards(home int) {
+// addDestination adds the dependencies of traffic to the hosts of a switch.
+func (w *walker) addDestination(home int) {
 	w.distances(w.f.homes[home])
 	for layer := range w.t {
 		w.flood(layer, home)
 	}
 }
 
-// flood adds those of a layer; distances are known.
+// flood adds the dependencies of a layer's traffic to home. Call distances first.
 func (w *walker) flood(layer, home int) {
 	w.floodFrom(layer, func(from int) bool { return w.t[layer].sends(from, home) })
 }
 
-// floodFrom does so for hosts of some switches, by their places among homes.
+// floodFrom is flood with senders given by sends, for indices in Fabric.homes.
 func (w *walker) floodFrom(layer int, sends func(from int) bool) {
 	for i := range w.in {
 		w.in[i] = w.in[i][:0]
@@ -148,8 +146,8 @@ func (w *walker) floodFrom(layer int, sends func(from int) bool) {
 	for from, s := range w.f.homes {
 		w.seen[s] = sends(from)
 	}
-	// From the farthest switch to the nearest, so that all that comes into one is
-	// known when it is looked at.
+	// From the farthest switch to the nearest: all channels into a switch are known when it
+	// is visited.
 	for i := len(w.queue) - 1; i >= 0; i-- {
 		n := w.queue[i]
 		if !w.seen[n] {
@@ -158,84 +156,84 @@ func (w *walker) floodFrom(layer int, sends func(from int) bool) {
 		clear(w.mask)
 		for _, c := range w.f.out[n] {
 			next := w.f.ends[c].to
-			if w.gone(c) || w.dist[next] != w.dist[n]-1 {
+			if w.isDown(c) || w.dist[next] != w.dist[n]-1 {
 				continue
 			}
 			w.seen[next] = true
 			w.in[next] = append(w.in[next], c)
-			if w.f.holds[c] {
-				w.let(layer, c)
+			if w.f.pauses[c] {
+				w.addToMask(layer, c)
 			}
-			if w.f.first {
+			if w.f.firstPath {
 				break
 			}
 		}
 		for _, c := range w.in[n] {
-			if w.f.holds[c] {
-				w.add(w.deps.queue(c, layer))
+			if w.f.pauses[c] {
+				w.addDeps(w.deps.queue(c, layer))
 			}
 		}
 	}
 }
 
-// let puts the queue of a channel into the mask.
-func (w *walker) let(layer int, c int32) {
+// addToMask adds the queue of a channel to the mask.
+func (w *walker) addToMask(layer int, c int32) {
 	word, bit := w.deps.bit(w.deps.queue(c, layer))
 	w.mask[word] |= bit
 }
 
-// add lets a queue wait for those in the mask.
-func (w *walker) add(q int32) {
+// addDeps makes a queue wait for the queues in the mask.
+func (w *walker) addDeps(q int32) {
 	have := w.deps.of(q)
 	for k, m := range w.mask {
 		if m &^= have[k]; m == 0 {
 			continue
 		}
 		have[k] |= m
-		if w.place == nil || w.turned {
+		if w.rank == nil || w.outOfOrder {
 			continue
 		}
 		for ; m != 0; m &= m - 1 {
-			if w.place[w.deps.at(q, k, bits.TrailingZeros64(m))] <= w.place[q] {
-				w.turned = true
+			if w.rank[w.deps.at(q, k, bits.TrailingZeros64(m))] <= w.rank[q] {
+				w.outOfOrder = true
 			}
 		}
 	}
 }
 
-// pin adds the dependencies of a route, up to the first link that is down.
+// pin adds the dependencies of a pinned route, up to the first link that is down.
 func (w *walker) pin(layer int, channels []int32) {
 	for i, c := range channels {
 		if w.down[c/2] {
 			return
 		}
-		if i > 0 && w.f.holds[channels[i-1]] && w.f.holds[c] {
+		if i > 0 && w.f.pauses[channels[i-1]] && w.f.pauses[c] {
 			clear(w.mask)
-			w.let(layer, c)
-			w.add(w.deps.queue(channels[i-1], layer))
+			w.addToMask(layer, c)
+			w.addDeps(w.deps.queue(channels[i-1], layer))
 		}
 	}
 }
 
-// sends tells whether hosts of a switch send to hosts of another on usual routes.
+// sends reports whether hosts of one switch send to hosts of another on shortest paths.
 func (t *Traffic) sends(from, to int) bool {
 	return from != to && (t.from == nil || t.from[to][from])
 }
 
-// Cause is traffic that makes frames wait.
+// Cause is traffic that causes a buffer dependency.
 type Cause struct {
-	From   string `json:"from"` // a switch, for the hosts on it; of a pinned route what it names
-	To     string `json:"to"`
+	From   string `json:"from"` // switch of the senders; for a pinned route, its from
+	To     string `json:"to"`   // switch of the receivers; for a pinned route, its to
 	Pinned bool   `json:"pinned,omitempty"`
-	Flow   bool   `json:"flow,omitempty"` // pinned for this flow alone, by a list of flows
-	// Classes of this traffic, where others are part of the cycle.
+	Flow   bool   `json:"flow,omitempty"` // a list of flows sets the route of this flow
+	// Classes are the classes of this traffic, if the cycle has several.
 	Classes []int `json:"classes,omitempty"`
 }
 
-// turn is a dependency.
+// turn is a dependency: frames in queue in wait for queue out.
 type turn struct{ in, out int32 }
 
-// causes finds traffic that makes each of the turns.
+// causes returns an example of traffic for each of the turns.
 func (w *walker) causes(turns []turn) map[turn]Cause {
 	found := make(map[turn]Cause)
 	add := func(t turn, layer int, c Cause) {
@@ -243,7 +241,7 @@ func (w *walker) causes(turns []turn) map[turn]Cause {
 			return
 		}
 		if len(w.t) > 1 {
-			c.Classes = numbers(w.t[layer].Classes)
+			c.Classes = classIDs(w.t[layer].Classes)
 		}
 		found[t] = c
 	}
@@ -264,7 +262,7 @@ func (w *walker) causes(turns []turn) map[turn]Cause {
 			w.flood(layer, home)
 			for _, t := range turns {
 				in, out := w.deps.channel(t.in), w.deps.channel(t.out)
-				if t != (turn{w.deps.queue(in, layer), w.deps.queue(out, layer)}) || !w.comes(in) || !w.comes(out) {
+				if t != (turn{w.deps.queue(in, layer), w.deps.queue(out, layer)}) || !w.carries(in) || !w.carries(out) {
 					continue
 				}
 				add(t, layer, Cause{From: w.f.switchName(w.origin(in, layer, home)), To: w.f.switchName(w.f.homes[home])})
@@ -274,11 +272,11 @@ func (w *walker) causes(turns []turn) map[turn]Cause {
 	return found
 }
 
-// comes tells whether traffic that was walked last comes by a channel.
-func (w *walker) comes(c int32) bool { return slices.Contains(w.in[w.f.ends[c].to], c) }
+// carries reports whether a channel carries traffic to the destination of the last flood.
+func (w *walker) carries(c int32) bool { return slices.Contains(w.in[w.f.ends[c].to], c) }
 
-// origin returns the nearest switch whose hosts send by a channel to the home that
-// was walked last.
+// origin returns the nearest switch whose hosts send through a channel to home, the
+// destination of the last flood.
 func (w *walker) origin(c int32, layer, home int) int32 {
 	for {
 		s := w.f.ends[c].from
@@ -289,7 +287,7 @@ func (w *walker) origin(c int32, layer, home int) int32 {
 	}
 }
 
-// matrix returns a table of who sends to whom, with nobody in it.
+// matrix returns an empty table of who sends to whom.
 func matrix(homes int) [][]bool {
 	m := make([][]bool, homes)
 	for i := range m {
@@ -298,22 +296,22 @@ func matrix(homes int) [][]bool {
 	return m
 }
 
-// route returns the channels of a route through switches. Where it names no port, it
-// takes the first of parallel cables, as the simulator does.
+// route returns the channels of a route. A hop without a port takes the first of parallel
+// cables, as in the simulator.
 func (f *Fabric) route(hops []workload.Hop) []int32 {
 	var channels []int32
 	for i := 1; i < len(hops); i++ {
 		from, to := int(hops[i-1].Node)-f.graph.Hosts, int(hops[i].Node)-f.graph.Hosts
 		at := slices.IndexFunc(f.out[from], func(c int32) bool {
-			return int(f.ends[c].to) == to && (hops[i-1].Port < 0 || int(hops[i-1].Port) == f.leaves(c))
+			return int(f.ends[c].to) == to && (hops[i-1].Port < 0 || int(hops[i-1].Port) == f.egressPort(c))
 		})
 		channels = append(channels, f.out[from][at])
 	}
 	return channels
 }
 
-// leaves returns the port of its switch at which a channel begins.
-func (f *Fabric) leaves(c int32) int {
+// egressPort returns the port of its switch at which a channel begins.
+func (f *Fabric) egressPort(c int32) int {
 	l := &f.graph.Links[c/2]
 	if c%2 == 0 {
 		return l.PortA

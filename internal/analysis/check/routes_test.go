@@ -8,18 +8,18 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// tableDependencies walks from every host to every other by the tables that the
-// simulator uses.
+// tableDependencies returns the dependencies of all traffic, found by following the
+// simulator's routing tables from every host to every other.
 func tableDependencies(g *topo.Graph, f *Fabric, down []bool, first bool) map[turn]bool {
 	gone := func(l int) bool { return down[l] }
 	if first {
-		gone = nil // static routes never learn
+		gone = nil // static routes ignore failures
 	}
 	tables := topo.Routes(g, gone)
-	leads := make(map[[2]int]int32) // by node and port: channel to the next switch
+	channels := make(map[[2]int]int32) // by node and port: channel to the next switch
 	for i, l := range g.Links {
-		if f.between(i) {
-			leads[[2]int{l.A, l.PortA}], leads[[2]int{l.B, l.PortB}] = int32(2*i), int32(2*i+1)
+		if f.betweenSwitches(i) {
+			channels[[2]int{l.A, l.PortA}], channels[[2]int{l.B, l.PortB}] = int32(2*i), int32(2*i+1)
 		}
 	}
 	found := make(map[turn]bool)
@@ -49,7 +49,7 @@ func tableDependencies(g *topo.Graph, f *Fabric, down []bool, first bool) map[tu
 					ports = ports[:1]
 				}
 				for _, p := range ports {
-					c, ok := leads[[2]int{here.node, int(p)}]
+					c, ok := channels[[2]int{here.node, int(p)}]
 					if !ok {
 						continue // a host
 					}
@@ -64,7 +64,7 @@ func tableDependencies(g *topo.Graph, f *Fabric, down []bool, first bool) map[tu
 	return found
 }
 
-// Dependencies are those of frames that walk by the simulator's own tables.
+// Dependencies agree with the simulator's routing tables.
 func TestDependenciesAgainstTables(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var g *topo.Graph
@@ -84,7 +84,7 @@ func TestDependenciesAgainstTables(t *testing.T) {
 		f := NewFabric(g, nil, first)
 		down := make([]bool, len(g.Links))
 		for i := range down {
-			down[i] = f.between(i) && rapid.IntRange(0, 4).Draw(r, "down") == 0
+			down[i] = f.betweenSwitches(i) && rapid.IntRange(0, 4).Draw(r, "down") == 0
 		}
 		want := tableDependencies(g, f, down, first)
 		got := f.Dependencies(everyone, down)

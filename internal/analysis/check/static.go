@@ -11,66 +11,93 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// Budget is what becomes of the buffer of alike switches.
+// Budget is the division of the buffer of identical switches.
 type Budget struct {
 	Switches []string    `json:"switches"`
 	Size     units.Bytes `json:"size_bytes"`
-	Ports    int         `json:"ports"` // for which buffer is set aside
+	Ports    int         `json:"ports"` // ports for which buffer is reserved
 	Private  units.Bytes `json:"private_bytes"`
 	Headroom units.Bytes `json:"headroom_bytes"`
-	Shared   units.Bytes `json:"shared_bytes"`          // what is left; negative: promised twice
-	Needed   units.Bytes `json:"needed_headroom_bytes"` // with as much as is needed where it is short
-	Exact    units.Bytes `json:"exact_headroom_bytes"`  // with as much as is needed everywhere
+	Shared   units.Bytes `json:"shared_bytes"`          // the rest; not positive: overcommitted
+	Needed   units.Bytes `json:"needed_headroom_bytes"` // headroom if every queue that is short had enough
+	Exact    units.Bytes `json:"exact_headroom_bytes"`  // headroom if every queue had exactly enough
 }
 
-// Gap is headroom that does not suffice.
+// Gap describes headroom that is too small.
 type Gap struct {
-	Have  units.Bytes `json:"have_bytes"` // per queue
+	Have  units.Bytes `json:"have_bytes"` // headroom of a queue
 	Need  units.Bytes `json:"need_bytes"`
-	Short units.Bytes `json:"short_bytes"`
+	Short units.Bytes `json:"short_bytes"` // Need - Have
+	Least units.Bytes `json:"least_bytes"` // smallest headroom that is no problem; Need unless the scheme has another bound
 	Rate  string      `json:"rate"`
-	Delay string      `json:"delay"` // from the neighbour, pipeline included
-	Back  string      `json:"delay_back"`
-	// Processing is how long the neighbour takes to act on a PAUSE.
+	Delay string      `json:"delay"`      // from the peer, including the pipeline
+	Back  string      `json:"delay_back"` // to the peer
+	// Processing is the time that the peer takes to act on a PAUSE.
 	Processing string      `json:"processing"`
 	MTU        units.Bytes `json:"mtu_bytes"`
+	MinFrame   units.Bytes `json:"min_frame_bytes"` // frame that wastes most of its cells
 }
 
-// journey says what makes frames arrive after a pause is due.
-func (g *Gap) journey() string {
-	way := g.Delay + " each way"
+// conditions describes the numbers that determine how much arrives after a pause is due.
+func (g *Gap) conditions() string {
+	delay := g.Delay + " each way"
 	if g.Back != g.Delay {
-		way = fmt.Sprintf("%s there and %s back", g.Back, g.Delay)
+		delay = fmt.Sprintf("%s to the peer and %s back", g.Back, g.Delay)
 	}
 	if g.Processing != units.Time(0).String() {
-		way += ", " + g.Processing + " to act on a pause"
+		delay += ", " + g.Processing + " to act on a pause"
 	}
-	return fmt.Sprintf("%s, %s, frames of %d B", g.Rate, way, g.MTU)
+	return fmt.Sprintf("%s, %s, frames of %d B", g.Rate, delay, g.MTU)
 }
 
-// gap holds the headroom of a queue against what it needs.
-func gap(p *surveyedPort, have units.Bytes) Gap {
+// grade returns the level of a gap and its description: which bound decides, and the others
+// with their assumptions.
+func (g *Gap) grade() (Level, string) {
+	if g.Least == g.Need {
+		return Problem, fmt.Sprintf("but %d B can arrive after a pause is due (%s): %d B short, frames can be dropped", g.Need, g.conditions(), g.Short)
+	}
+	decides := fmt.Sprintf("%d B that arrive after a pause is due if the peer reacts at once (cable and one frame of %d B)", g.Least, g.MTU)
+	worst := fmt.Sprintf("the worst case is %d B (%s; frames of %d B waste cells)", g.Need, g.conditions(), g.MinFrame)
+	if g.Have < g.Least {
+		return Problem, fmt.Sprintf("less than the %s: %d B short, frames are dropped; %s", decides, g.Least-g.Have, worst)
+	}
+	return Note, fmt.Sprintf("enough for the %s; %s", decides, worst)
+}
+
+// gap compares the headroom of a queue with what it needs.
+func gap(p *surveyedPort, size *flowctl.Sizing) Gap {
+	have := size.Queue(&p.Spec)
+	if size.Usable != nil {
+		have = size.Usable(&p.Spec)
+	}
 	processing := p.Spec.PFC.Processing
 	if p.Spec.Peer != nil {
 		processing = p.Spec.Peer.Processing
 	}
 	need := link.Needed(&p.Spec)
-	return Gap{have, need, need - have, p.Spec.Rate.String(), p.Spec.DelayIn.String(), p.Spec.DelayOut.String(), processing.String(), p.Spec.MTU}
+	worst, _ := p.Spec.Worst()
+	least := need
+	if size.Least != nil {
+		least = size.Least(&p.Spec)
+	}
+	return Gap{have, need, need - have, least, p.Spec.Rate.String(), p.Spec.DelayIn.String(), p.Spec.DelayOut.String(), processing.String(), p.Spec.MTU, worst}
 }
 
-// private adds up the private segments of the ports of a switch, and returns the most
-// that one of them has.
+// private returns the size of the private segments of all ports of a switch, and of the port
+// with the largest.
 func (c *checker) private(s *surveyedSwitch) (all, most units.Bytes) {
 	for i := range s.Ports {
-		part := dataplane.PrivateSize(s.Ports[i].Scheme, c.Kinds, s.Buffer.PrivatePerQueue)
-		all, most = all+part, max(most, part)
+		size := dataplane.PrivateSize(s.Ports[i].Scheme, c.Kinds, s.Buffer.PrivatePerQueue)
+		all, most = all+size, max(most, size)
 	}
 	return all, most
 }
 
-// budget divides the buffer of a switch, for a mask of lossless classes.
+// budget divides the buffer of a switch for the given lossless classes.
 func (c *checker) budget(s *surveyedSwitch, lossless packet.ClassMask) Budget {
 	b := Budget{Size: s.Buffer.Size, Ports: len(s.Ports)}
 	var most, mostNeeded, mostExact units.Bytes
@@ -98,13 +125,13 @@ func (c *checker) budget(s *surveyedSwitch, lossless packet.ClassMask) Budget {
 	return b
 }
 
-// little is the part of a buffer below which it is said that little is left.
-const little = 10 // per cent
+// minShared is the percentage of a buffer that should be shared; a smaller share is a note.
+const minShared = 10
 
-// buffers checks that what is set aside fits, and what it leaves.
+// buffers fills in the budgets and reports buffers that are overcommitted, or almost.
 func (c *checker) buffers() {
 	lossless := c.lossless()
-	var first []*surveyedSwitch // of each budget
+	var first []*surveyedSwitch // by budget: its first switch
 	for i := range c.Switches {
 		s := &c.Switches[i]
 		b := c.budget(s, lossless)
@@ -126,45 +153,45 @@ func (c *checker) buffers() {
 		switch {
 		case b.Shared <= 0:
 			c.add(Finding{
-				Level: Problem, Kind: OfBuffer, Where: b.Switches, Buffer: b,
-				What: fmt.Sprintf("%s: the buffer is promised twice: headroom (%d B) and private segments (%d B) of %d ports take %d of %d B, %d too many", brief(b.Switches), b.Headroom, b.Private, b.Ports, taken, b.Size, taken-b.Size+1),
-				Fix:  c.smaller(first[i], b, lossless),
+				Level: Problem, Kind: KindBuffer, Where: b.Switches, Buffer: b,
+				What: fmt.Sprintf("%s: the buffer is overcommitted: headroom (%d B) and private segments (%d B) of %d ports need %d of %d B, at least %d B too much", brief(b.Switches), b.Headroom, b.Private, b.Ports, taken, b.Size, taken-b.Size+1),
+				Fix:  c.fixOvercommit(first[i], b, lossless),
 			})
-		case b.Shared*100 < b.Size*little:
+		case b.Shared*100 < b.Size*minShared:
 			c.add(Finding{
-				Level: Note, Kind: OfBuffer, Where: b.Switches, Buffer: b,
-				What: fmt.Sprintf("%s: headroom and private segments leave %d of %d B to share (%.1f %%): queues are paused early", brief(b.Switches), b.Shared, b.Size, 100*float64(b.Shared)/float64(b.Size)),
-				Fix:  c.larger(first[i], b, lossless),
+				Level: Note, Kind: KindBuffer, Where: b.Switches, Buffer: b,
+				What: fmt.Sprintf("%s: headroom and private segments leave only %d of %d B (%.1f %%) to share: queues pause early", brief(b.Switches), b.Shared, b.Size, 100*float64(b.Shared)/float64(b.Size)),
+				Fix:  c.fixLittleShared(first[i], b, lossless),
 			})
 		}
 	}
 }
 
-// larger says how more would be left.
-func (c *checker) larger(s *surveyedSwitch, b *Budget, lossless packet.ClassMask) string {
-	fix := "a larger buffer"
+// fixLittleShared describes how to enlarge the shared segment.
+func (c *checker) fixLittleShared(s *surveyedSwitch, b *Budget, lossless packet.ClassMask) string {
+	fix := "use a larger buffer"
 	if lossless.Count() > 1 {
-		fix += ", fewer lossless classes"
+		fix += ", or fewer lossless classes"
 	}
 	if b.Ports > len(s.Ports) {
-		fix += ", headroom for cabled ports only (switch.buffer.reserve_for: cabled)"
+		fix += ", or reserve headroom for cabled ports only (switch.buffer.reserve_for: cabled)"
 	}
-	return fix + "; xoff headroom shows what would be left"
+	return fix + "; `xoff headroom` calculates the effect"
 }
 
-// smaller says what would fit.
-func (c *checker) smaller(s *surveyedSwitch, b *Budget, lossless packet.ClassMask) string {
-	fix := fmt.Sprintf("a buffer of more than %d B", b.Private+b.Headroom)
+// fixOvercommit describes configurations that would fit into the buffer.
+func (c *checker) fixOvercommit(s *surveyedSwitch, b *Budget, lossless packet.ClassMask) string {
+	fix := fmt.Sprintf("use a buffer of more than %d B", b.Private+b.Headroom)
 	if b.Exact < b.Headroom && b.Size-b.Private > b.Exact {
 		for i := range s.Ports {
 			if size := s.Ports[i].Scheme.Properties().Sizing; size.Queue != nil {
-				fix += fmt.Sprintf(", or %s, which takes %d B", size.Enough, b.Exact)
+				fix += fmt.Sprintf(", or %s, which needs %d B", size.Enough, b.Exact)
 				break
 			}
 		}
 	}
 	fewer := lossless
-	for fewer &= fewer - 1; fewer != 0; fewer &= fewer - 1 { // without the lowest class
+	for fewer &= fewer - 1; fewer != 0; fewer &= fewer - 1 { // drop the lowest class
 		if c.budget(s, fewer).Shared > 0 {
 			break
 		}
@@ -180,21 +207,21 @@ func (c *checker) smaller(s *surveyedSwitch, b *Budget, lossless packet.ClassMas
 	return fix
 }
 
-// headroom checks that every lossless queue can take what is in flight when it is
-// paused.
+// headroom reports lossless queues whose headroom cannot store everything that arrives after
+// a pause is due. The bound of the flow control decides between a problem and a note.
 func (c *checker) headroom() {
 	type kind struct {
 		gap     Gap
-		keys    string // that would mend it
+		keys    string // settings that fix it
 		pattern string
 	}
-	var found alike[kind]
-	look := func(p *surveyedPort) {
+	var found portsBy[kind]
+	inspect := func(p *surveyedPort) {
 		size := p.Scheme.Properties().Sizing
 		if size.Queue == nil || p.Spec.Lossless == 0 {
 			return
 		}
-		k := kind{gap(p, size.Queue(&p.Spec)), size.Enough, family(c.Graph.Names[p.Node]) + family(c.Graph.Names[p.Peer])}
+		k := kind{gap(p, &size), size.Enough, family(c.Graph.Names[p.Node]) + family(c.Graph.Names[p.Peer])}
 		if k.gap.Short <= 0 {
 			return
 		}
@@ -202,28 +229,27 @@ func (c *checker) headroom() {
 	}
 	for i := range c.Switches {
 		for k := range c.Switches[i].Ports {
-			look(&c.Switches[i].Ports[k])
+			inspect(&c.Switches[i].Ports[k])
 		}
 	}
 	for i := range c.Slow {
-		look(&c.Slow[i])
+		inspect(&c.Slow[i])
 	}
 	for k, ports := range found.all() {
 		lossless := ports[0].Spec.Lossless
+		level, text := k.gap.grade()
+		what := fmt.Sprintf("%s: headroom is %d B per queue of %s, %s", c.portNames(ports), k.gap.Have, classes(lossless), text)
 		c.add(Finding{
-			Level: Problem, Kind: OfHeadroom, Where: c.where(ports), Classes: numbers(lossless),
-			Headroom: &k.gap,
-			What: fmt.Sprintf("%s: %d B of headroom per queue of %s, but %d B can arrive after a pause is due (%s): %d B short, frames can be lost",
-				c.ports(ports), k.gap.Have, classes(lossless), k.gap.Need, k.gap.journey(), k.gap.Short),
-			Fix: c.enough(ports, k.gap.Need, k.keys),
+			Level: level, Kind: KindHeadroom, Where: c.where(ports), Classes: classIDs(lossless), Headroom: &k.gap, What: what,
+			Fix: c.fixHeadroom(ports, k.gap.Need, k.keys),
 		})
 	}
 }
 
-// advice passes on what flow control has to say about its ports.
+// advice reports the advice that flow control schemes give about their ports.
 func (c *checker) advice() {
-	type kind struct{ what, better string }
-	var found alike[kind]
+	type kind struct{ what, fix string }
+	var found portsBy[kind]
 	for i := range c.Switches {
 		for n := range c.Switches[i].Ports {
 			p := &c.Switches[i].Ports[n]
@@ -231,33 +257,33 @@ func (c *checker) advice() {
 			if advise == nil || p.Spec.Lossless == 0 {
 				continue
 			}
-			what, better := advise(&p.Spec)
+			what, fix := advise(&p.Spec)
 			if what == "" {
 				continue
 			}
-			found.add(kind{what, better}, p)
+			found.add(kind{what, fix}, p)
 		}
 	}
 	for k, ports := range found.all() {
 		c.add(Finding{
-			Level: Note, Kind: OfHeadroom, Where: c.where(ports), Classes: numbers(ports[0].Spec.Lossless),
-			What: fmt.Sprintf("%s: %s", c.ports(ports), k.what), Fix: k.better,
+			Level: Note, Kind: KindHeadroom, Where: c.where(ports), Classes: classIDs(ports[0].Spec.Lossless),
+			What: fmt.Sprintf("%s: %s", c.portNames(ports), k.what), Fix: k.fix,
 		})
 	}
 }
 
-// enough says how to give ports the headroom that they need, and whether there is
-// buffer for it.
-func (c *checker) enough(ports []*surveyedPort, need units.Bytes, keys string) string {
-	fix := strings.Replace(keys, "exact", fmt.Sprintf("exact (or %dB)", need), 1)
+// fixHeadroom describes how to give ports enough headroom, and whether the buffer is large
+// enough for it.
+func (c *checker) fixHeadroom(ports []*surveyedPort, need units.Bytes, keys string) string {
+	fix := "set " + strings.Replace(keys, "exact", fmt.Sprintf("exact (or %dB)", need), 1)
 	if ports[0].Node < c.Graph.Hosts {
-		return fix + " in switch.flow_control, which hosts follow"
+		return fix + " in switch.flow_control, which also applies to hosts"
 	}
 	switch p := c.pattern(ports); {
 	case p != "":
-		fix += fmt.Sprintf(", for these ports alone: switch.overrides: [{match: %q, flow_control: {%s}}]", p, keys)
+		fix += fmt.Sprintf(", for these ports only: switch.overrides: [{match: %q, flow_control: {%s}}]", p, keys)
 	case len(c.Config.Switch.Overrides) > 0:
-		fix += " in switch.flow_control, and in switch.overrides where these say otherwise"
+		fix += " in switch.flow_control, and in switch.overrides that set it"
 	default:
 		fix += " in switch.flow_control"
 	}
@@ -269,17 +295,17 @@ func (c *checker) enough(ports []*surveyedPort, need units.Bytes, keys string) s
 		}
 	}
 	if worst <= 0 {
-		return fix + fmt.Sprintf("; %s would need %d B more buffer for that", where, 1-worst)
+		return fix + fmt.Sprintf("; %s then needs %d B more buffer", where, 1-worst)
 	}
-	return fix + fmt.Sprintf("; %s would have %d B left to share", where, worst)
+	return fix + fmt.Sprintf("; %s then has %d B left to share", where, worst)
 }
 
-// resends tells whether a transport recovers single losses, so that a class called
-// lossless may lose frames.
-func resends(reliability string) bool { return reliability == "irn" || reliability == "sack" }
+// recoversLosses reports whether a transport retransmits single packets, so that drops in a
+// lossless class are tolerable.
+func recoversLosses(reliability string) bool { return reliability == "irn" || reliability == "sack" }
 
-// classes checks that classes are treated alike on their way. Kinds of classes are
-// those of the whole fabric, so what can differ is what ports do for them.
+// classes reports classes that ports treat differently, and classes that are used badly. The
+// kind of a class is the same in the whole fabric; flow control, ECN and MTU can differ.
 func (c *checker) classes() {
 	lossless := c.lossless()
 	if lossless != 0 {
@@ -299,26 +325,30 @@ func (c *checker) classes() {
 			}
 		}
 		if saved > 0 {
+			pronoun := "it"
+			if idle.Count() > 1 {
+				pronoun = "them"
+			}
 			c.add(Finding{
-				Level: Note, Kind: OfClasses, Classes: numbers(idle),
-				What: fmt.Sprintf("%s: lossless, but used by no workload; headroom for that takes %d B of %s", classes(idle), saved, who),
-				Fix:  "take what is not used out of classes, or make it lossy",
+				Level: Note, Kind: KindClasses, Classes: classIDs(idle),
+				What: fmt.Sprintf("%s: lossless, but no workload uses %s; the headroom takes %d B at %s", classes(idle), pronoun, saved, who),
+				Fix:  "remove unused entries from classes, or make them lossy",
 			})
 		}
 	}
 	if acks := c.acksIn(lossless); acks != 0 {
 		c.add(Finding{
-			Level: Note, Kind: OfClasses, Classes: numbers(acks),
-			What: fmt.Sprintf("ACKs travel in lossless %s: a pause holds them up, and they wait behind data", classes(acks)),
-			Fix:  "hosts.ack.class: a group of kind control",
+			Level: Note, Kind: KindClasses, Classes: classIDs(acks),
+			What: fmt.Sprintf("ACKs travel in lossless %s: pauses delay them, and they queue behind data", classes(acks)),
+			Fix:  "set hosts.ack.class to a group of kind control",
 		})
 	}
 	for _, u := range c.Uses {
 		if lossy := mmu.ClassesOf(c.Kinds, mmu.Lossy) & u.Classes; lossy != 0 && slices.Contains(u.Reliability, "go-back-n") {
 			c.add(Finding{
-				Level: Note, Kind: OfClasses, Where: []string{u.Workload}, Classes: numbers(lossy),
-				What: fmt.Sprintf("workload %s: go-back-n in lossy %s: every drop repeats all that followed", u.Workload, classes(lossy)),
-				Fix:  "a lossless class, or a transport with sack or irn (hosts.transports)",
+				Level: Note, Kind: KindClasses, Where: []string{u.Workload}, Classes: classIDs(lossy),
+				What: fmt.Sprintf("workload %s: go-back-n in lossy %s: after each drop, all later packets are retransmitted", u.Workload, classes(lossy)),
+				Fix:  "use a lossless class, or a transport with sack or irn (hosts.transports)",
 			})
 		}
 		c.unmarked(&u)
@@ -326,8 +356,8 @@ func (c *checker) classes() {
 	c.mtus()
 }
 
-// lossyHops finds ports that do not keep lossless classes lossless, and cables of
-// which one end does.
+// lossyHops reports ports that can drop frames of lossless classes, and cables that are
+// lossless in one direction only.
 func (c *checker) lossyHops(lossless packet.ClassMask) {
 	var bad, good []*surveyedPort
 	var half []string
@@ -339,8 +369,8 @@ func (c *checker) lossyHops(lossless packet.ClassMask) {
 				continue
 			}
 			bad = append(bad, p)
-			if p.Peer >= c.Graph.Hosts && c.otherEnd(p).Promises&registry.Lossless != 0 {
-				half = append(half, c.toward(p))
+			if p.Peer >= c.Graph.Hosts && c.peer(p).Promises&registry.Lossless != 0 {
+				half = append(half, c.portByPeer(p))
 			}
 		}
 	}
@@ -348,48 +378,52 @@ func (c *checker) lossyHops(lossless packet.ClassMask) {
 		return
 	}
 	level := Problem
-	if c.recovers(lossless) {
+	if c.allRecover(lossless) {
 		level = Note
 	}
 	where := fmt.Sprintf("flow control %s on every port", bad[0].FlowControl)
 	if len(good) > 0 {
-		where = fmt.Sprintf("flow control %s at %s", bad[0].FlowControl, c.ports(bad))
+		where = fmt.Sprintf("flow control %s at %s", bad[0].FlowControl, c.portNames(bad))
 	}
-	what := fmt.Sprintf("%s: lossless for hosts, but not on the way: %s drops what does not fit", classes(lossless), where)
+	what := fmt.Sprintf("%s: lossless at hosts, but not in the fabric: %s drops frames that do not fit", classes(lossless), where)
 	if level == Note {
-		what += ", and transports recover from that"
+		what += ", and transports recover from the drops"
 	}
-	fix := "flow_control: {name: pfc} on every port that these classes pass, or kind: lossy with hosts.reliability irn or sack"
-	if of := bad[0].Scheme.Properties(); of.Breaks&registry.Lossless != 0 && of.Sizing.Queue != nil {
-		fix = of.Sizing.Enough + ", or " + fix
+	fix := "flow_control: {name: pfc} on every port that these classes use, or kind: lossy with hosts.reliability irn or sack"
+	if props := bad[0].Scheme.Properties(); props.Breaks&registry.Lossless != 0 && props.Sizing.Queue != nil {
+		fix = props.Sizing.Enough + ", or " + fix
+	}
+	if b, ok := c.Config.Switch.Policy.Params.(buffer.Breaking); ok && b.Breaks()&registry.Lossless != 0 {
+		fix = "parameters of switch.policy that keep lossless frames (`xoff list policy " + c.Config.Switch.Policy.Name + "`), or " + fix
 	}
 	c.add(Finding{
-		Level: level, Kind: OfClasses, Where: c.where(bad), Classes: numbers(lossless), What: what, Fix: fix,
+		Level: level, Kind: KindClasses, Where: c.where(bad), Classes: classIDs(lossless), What: what, Fix: "set " + fix,
 	})
 	if len(half) > 0 {
 		c.add(Finding{
-			Level: level, Kind: OfClasses, Where: half, Classes: numbers(lossless),
-			What: fmt.Sprintf("%s lossless in one direction only: %s drops what its neighbour would hold back", count(len(half), "cable is", "cables are"), brief(half)),
-			Fix:  "the same flow control at both ends",
+			Level: level, Kind: KindClasses, Where: half, Classes: classIDs(lossless),
+			What: fmt.Sprintf("%s lossless in one direction only: %s drops frames, but the peer pauses", count(len(half), "cable is", "cables are"), brief(half)),
+			Fix:  "use the same flow control at both ends",
 		})
 	}
 }
 
-func (c *checker) otherEnd(p *surveyedPort) *surveyedPort {
+func (c *checker) peer(p *surveyedPort) *surveyedPort {
 	return &c.Switches[p.Peer-c.Graph.Hosts].Ports[p.PeerPort]
 }
 
-// recovers tells whether all that use lossless classes recover from losses.
-func (c *checker) recovers(lossless packet.ClassMask) bool {
+// allRecover reports whether the transports of all workloads in lossless classes recover from
+// losses.
+func (c *checker) allRecover(lossless packet.ClassMask) bool {
 	for _, u := range c.Uses {
-		if u.Classes&lossless != 0 && slices.ContainsFunc(u.Reliability, func(r string) bool { return !resends(r) }) {
+		if u.Classes&lossless != 0 && slices.ContainsFunc(u.Reliability, func(r string) bool { return !recoversLosses(r) }) {
 			return false
 		}
 	}
 	return len(c.Uses) > 0
 }
 
-// unmarked finds classes that wait for marks which some port does not give.
+// unmarked reports classes whose congestion control needs marks that some port does not set.
 func (c *checker) unmarked(u *use) {
 	if len(u.NeedMarks) == 0 {
 		return
@@ -408,36 +442,36 @@ func (c *checker) unmarked(u *use) {
 	if missing == 0 {
 		return
 	}
-	if nowhere &= c.lossless(); nowhere != 0 { // a lossy class drops instead
+	if nowhere &= c.lossless(); nowhere != 0 { // a lossy class has drops as a signal
 		c.add(Finding{
-			Level: Problem, Kind: OfECN, Where: []string{u.Workload}, Classes: numbers(nowhere),
-			What: fmt.Sprintf("workload %s: %s slows down by congestion marks, but no port marks frames of %s: it never does", u.Workload, u.NeedMarks[0], classes(nowhere)),
-			Fix:  "switch.ecn with a marker, and these classes in switch.ecn.classes; or congestion control that needs no marks, or none",
+			Level: Problem, Kind: KindECN, Where: []string{u.Workload}, Classes: classIDs(nowhere),
+			What: fmt.Sprintf("workload %s: %s needs congestion marks, but no port marks frames of %s: it never slows down", u.Workload, u.NeedMarks[0], classes(nowhere)),
+			Fix:  "set a marker in switch.ecn and add these classes to switch.ecn.classes, or use congestion control that needs no marks",
 		})
 		return
 	}
 	c.add(Finding{
-		Level: Note, Kind: OfECN, Where: c.where(ports), Classes: numbers(missing),
-		What: fmt.Sprintf("workload %s: %s waits for congestion marks, but %s no frames of %s", u.Workload, u.NeedMarks[0], count(len(ports), "port marks", "ports mark"), classes(missing)),
-		Fix:  "switch.ecn with a marker, and these classes in switch.ecn.classes",
+		Level: Note, Kind: KindECN, Where: c.where(ports), Classes: classIDs(missing),
+		What: fmt.Sprintf("workload %s: %s needs congestion marks, but %s no frames of %s", u.Workload, u.NeedMarks[0], count(len(ports), "port marks", "ports mark"), classes(missing)),
+		Fix:  "set a marker in switch.ecn and add these classes to switch.ecn.classes",
 	})
 }
 
-// mtus finds cables whose ends are set up for different frames.
+// mtus reports cables whose two ends have different MTUs.
 func (c *checker) mtus() {
 	var names []string
 	for i := range c.Switches {
 		for k := range c.Switches[i].Ports {
-			if p := &c.Switches[i].Ports[k]; p.Peer > p.Node && c.otherEnd(p).MTU != p.MTU {
-				names = append(names, c.toward(p))
+			if p := &c.Switches[i].Ports[k]; p.Peer > p.Node && c.peer(p).MTU != p.MTU {
+				names = append(names, c.portByPeer(p))
 			}
 		}
 	}
 	if len(names) > 0 {
 		c.add(Finding{
-			Level: Note, Kind: OfClasses, Where: names,
-			What: fmt.Sprintf("the MTU differs at the two ends of %s: %s", count(len(names), "cable", "cables"), brief(names)),
-			Fix:  "the same switch.mtu at both ends",
+			Level: Note, Kind: KindClasses, Where: names,
+			What: fmt.Sprintf("the MTU differs between the ends of %s: %s", count(len(names), "cable", "cables"), brief(names)),
+			Fix:  "use the same switch.mtu at both ends",
 		})
 	}
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 )
 
-// Storm is how far pauses spread from a host that gets stuck: it takes nothing and
+// Storm describes how far pauses spread from a stuck host. The host accepts no frames and
 // pauses its switch, whose queues fill up and pause their upstreams, and so on.
 type Storm struct {
-	Host    string   `json:"host"`   // the one that would do most harm
-	Paused  []string `json:"hosts"`  // others that could not send any more, in some class
-	Hosts   int      `json:"others"` // that there are
-	Ports   []string `json:"ports"`  // between switches, that would pause
-	OfPorts int      `json:"ports_between_switches"`
-	Flows   int      `json:"flows,omitempty"` // of these hosts that would stand still; with the flows of the scenario only
-	OfFlows int      `json:"of_flows,omitempty"`
+	Host    string   `json:"host"`                   // the host with the worst storm
+	Paused  []string `json:"hosts"`                  // other hosts that would be paused, in at least one class
+	Hosts   int      `json:"others"`                 // number of other hosts
+	Ports   []string `json:"ports"`                  // ports between switches that would pause
+	OfPorts int      `json:"ports_between_switches"` // number of ports between switches
+	Flows   int      `json:"flows,omitempty"`        // flows that would be paused; only with Options.Flows
+	OfFlows int      `json:"of_flows,omitempty"`     // number of flows; only with Options.Flows
 }
 
-// worse tells whether a storm does more harm than another.
+// worse reports whether s spreads further than o.
 func (s *Storm) worse(o *Storm) bool {
 	if o == nil || len(s.Paused) != len(o.Paused) {
 		return o == nil || len(s.Paused) > len(o.Paused)
@@ -30,32 +30,32 @@ func (s *Storm) worse(o *Storm) bool {
 	return s.Flows > o.Flows
 }
 
-// stormer finds storms of some traffic.
+// stormer computes how pauses of some traffic spread.
 type stormer struct {
-	c      *checker
-	f      *Fabric
-	w      *walker
-	layers []stormLayer
-	back   [][]int32 // by queue: those that wait for it
-	held   []bool    // by queue
+	c       *checker
+	f       *Fabric
+	w       *walker
+	layers  []stormLayer
+	waiters [][]int32 // by queue: queues that wait for it
+	blocked []bool    // by queue: blocked by the stuck host
 }
 
-// stormLayer is who sends to whom in some classes.
+// stormLayer describes the senders of one layer of traffic.
 type stormLayer struct {
 	*Traffic
-	to    map[int][]int // by host: who sends to it on usual routes; nil: by Traffic
-	own   []ownRoute
-	outs  [][]bool // by host: channels that leave its switch by which it sends
-	plain bool     // nobody has a route of its own
+	to     map[int][]int // by host: hosts that send to it on shortest paths; nil: as in Traffic
+	routes []hostRoute
+	exits  [][]bool // by host and slot: it sends through this channel of its switch
+	plain  bool     // there are no pinned routes
 }
 
-// ownRoute is one of some hosts.
-type ownRoute struct {
+// hostRoute is a pinned route between hosts.
+type hostRoute struct {
 	src, dst []int
 	channels []int32
 }
 
-// storm looks at every host.
+// storm finds the host whose failure to accept frames pauses most of the fabric.
 func (c *checker) storm(f *Fabric, kinds []*Traffic, o Options) error {
 	if len(kinds) == 0 {
 		return nil
@@ -72,10 +72,10 @@ func (c *checker) storm(f *Fabric, kinds []*Traffic, o Options) error {
 	for _, t := range kinds {
 		s := &stormer{c: c, f: f, w: newWalker(f, t)}
 		s.w.all()
-		s.turnBack()
+		s.reverse()
 		for i, part := range t.parts() {
 			l := c.stormLayer(f, part, flows, o.Flows)
-			s.leave(i, &l)
+			s.findExits(i, &l)
 			s.layers = append(s.layers, l)
 			plain = plain && l.plain
 		}
@@ -83,7 +83,7 @@ func (c *checker) storm(f *Fabric, kinds []*Traffic, o Options) error {
 	}
 	seen := make([]bool, len(f.homes))
 	for host := range c.Graph.Hosts {
-		if plain && seen[f.hosts[host]] { // hosts of a switch are alike
+		if plain && seen[f.hosts[host]] { // all hosts of a switch have the same effect
 			continue
 		}
 		seen[f.hosts[host]] = true
@@ -94,26 +94,26 @@ func (c *checker) storm(f *Fabric, kinds []*Traffic, o Options) error {
 	return nil
 }
 
-// stormLayer says who sends to whom by flows, or by what is possible.
+// stormLayer returns the senders of traffic t: by the scenario's flows, or all possible ones.
 func (c *checker) stormLayer(f *Fabric, t *Traffic, flows []dataplane.Flow, byFlows bool) stormLayer {
 	l := stormLayer{Traffic: t}
 	if !byFlows {
 		for _, p := range c.Pins {
-			l.own = append(l.own, ownRoute{p.Src, p.Dst, f.route(p.Hops)})
+			l.routes = append(l.routes, hostRoute{p.Src, p.Dst, f.route(p.Hops)})
 		}
-		l.plain = len(l.own) == 0
+		l.plain = len(l.routes) == 0
 		return l
 	}
 	l.to = make(map[int][]int)
-	ways, pins := c.ways(f, flows), c.pinOf()
-	seen := make(map[[2]int]bool) // what a flow before had, too
+	routes, pins := c.flowRoutes(f, flows), c.pinOf()
+	seen := make(map[[2]int]bool) // pairs of earlier flows
 	for i := range flows {
 		pair := [2]int{int(flows[i].Src), int(flows[i].Dst)}
 		if !t.Classes.Has(flows[i].Class) {
 			continue
 		}
-		if way := ways[i].data; way != nil {
-			l.own = append(l.own, ownRoute{pair[:1], pair[1:], way.channels})
+		if route := routes[i].data; route != nil {
+			l.routes = append(l.routes, hostRoute{pair[:1], pair[1:], route.channels})
 			continue
 		}
 		if seen[pair] {
@@ -121,7 +121,7 @@ func (c *checker) stormLayer(f *Fabric, t *Traffic, flows []dataplane.Flow, byFl
 		}
 		seen[pair] = true
 		if at, ok := pins[pair]; ok {
-			l.own = append(l.own, ownRoute{pair[:1], pair[1:], f.route(c.Pins[at].Hops)})
+			l.routes = append(l.routes, hostRoute{pair[:1], pair[1:], f.route(c.Pins[at].Hops)})
 		} else {
 			l.to[pair[1]] = append(l.to[pair[1]], pair[0])
 		}
@@ -129,7 +129,7 @@ func (c *checker) stormLayer(f *Fabric, t *Traffic, flows []dataplane.Flow, byFl
 	return l
 }
 
-// pinOf returns the pinned route of each pair of hosts that has one.
+// pinOf returns the index in Pins of the pinned route of each pair of hosts that has one.
 func (c *checker) pinOf() map[[2]int]int {
 	pins := make(map[[2]int]int)
 	for i, p := range c.Pins {
@@ -144,54 +144,54 @@ func (c *checker) pinOf() map[[2]int]int {
 	return pins
 }
 
-// turnBack turns dependencies around.
-func (s *stormer) turnBack() {
-	s.back = make([][]int32, s.w.deps.queues())
-	s.held = make([]bool, len(s.back))
+// reverse fills in waiters, the reversed dependencies.
+func (s *stormer) reverse() {
+	s.waiters = make([][]int32, s.w.deps.queues())
+	s.blocked = make([]bool, len(s.waiters))
 	var list []int32
-	for q := range s.back {
+	for q := range s.waiters {
 		list = s.w.deps.waits(list[:0], int32(q))
 		for _, n := range list {
-			s.back[n] = append(s.back[n], int32(q))
+			s.waiters[n] = append(s.waiters[n], int32(q))
 		}
 	}
 }
 
-// leave finds the channels by which hosts send.
-func (s *stormer) leave(layer int, l *stormLayer) {
-	l.outs = make([][]bool, len(s.f.hosts))
-	for host := range l.outs {
-		l.outs[host] = make([]bool, len(s.f.out[s.f.homes[s.f.hosts[host]]]))
+// findExits fills in exits, the channels through which hosts send.
+func (s *stormer) findExits(layer int, l *stormLayer) {
+	l.exits = make([][]bool, len(s.f.hosts))
+	for host := range l.exits {
+		l.exits[host] = make([]bool, len(s.f.out[s.f.homes[s.f.hosts[host]]]))
 	}
-	towards := make([][]int, len(s.f.homes)) // by home: hosts that send there, perhaps several times
+	senders := make([][]int, len(s.f.homes)) // by home: hosts that send to it, possibly repeated
 	for dst := range s.f.hosts {
-		towards[s.f.hosts[dst]] = append(towards[s.f.hosts[dst]], l.to[dst]...)
+		senders[s.f.hosts[dst]] = append(senders[s.f.hosts[dst]], l.to[dst]...)
 	}
 	for home := range s.f.homes {
 		s.w.distances(s.f.homes[home])
 		if l.to != nil {
-			for _, src := range towards[home] {
-				s.leaveBy(l, src, home)
+			for _, src := range senders[home] {
+				s.addExits(l, src, home)
 			}
 			continue
 		}
 		for src := range s.f.hosts {
 			if l.sends(int(s.f.hosts[src]), home) {
-				s.leaveBy(l, src, home)
+				s.addExits(l, src, home)
 			}
 		}
 	}
-	for _, r := range l.own {
+	for _, r := range l.routes {
 		for _, src := range r.src {
 			if len(r.channels) > 0 {
-				l.outs[src][s.f.slot[r.channels[0]]] = true
+				l.exits[src][s.f.slot[r.channels[0]]] = true
 			}
 		}
 	}
 }
 
-// leaveBy adds the channels by which a host sends to a home, whose distances are known.
-func (s *stormer) leaveBy(l *stormLayer, src, home int) {
+// addExits adds the channels through which a host sends to home. Call distances first.
+func (s *stormer) addExits(l *stormLayer, src, home int) {
 	at := s.f.homes[s.f.hosts[src]]
 	if int(s.f.hosts[src]) == home {
 		return
@@ -200,21 +200,21 @@ func (s *stormer) leaveBy(l *stormLayer, src, home int) {
 		if s.w.dist[s.f.ends[c].to] != s.w.dist[at]-1 {
 			continue
 		}
-		l.outs[src][slot] = true
-		if s.f.first {
+		l.exits[src][slot] = true
+		if s.f.firstPath {
 			return
 		}
 	}
 }
 
-// spread finds the queues that a host holds up when it is stuck.
+// spread finds the queues that a stuck host blocks.
 func (s *stormer) spread(host int) {
-	clear(s.held)
+	clear(s.blocked)
 	home := s.f.hosts[host]
 	var queue []int32
-	hold := func(layer int, c int32) {
-		if q := s.w.deps.queue(c, layer); s.f.holds[c] && !s.held[q] {
-			s.held[q] = true
+	block := func(layer int, c int32) {
+		if q := s.w.deps.queue(c, layer); s.f.pauses[c] && !s.blocked[q] {
+			s.blocked[q] = true
 			queue = append(queue, q)
 		}
 	}
@@ -230,66 +230,66 @@ func (s *stormer) spread(host int) {
 		}
 		s.w.floodFrom(layer, func(i int) bool { return from[i] })
 		for _, c := range s.w.in[s.f.homes[home]] {
-			hold(layer, c)
+			block(layer, c)
 		}
-		for _, r := range l.own {
+		for _, r := range l.routes {
 			if n := len(r.channels); n > 0 && slices.Contains(r.dst, host) {
-				hold(layer, r.channels[n-1])
+				block(layer, r.channels[n-1])
 			}
 		}
 	}
 	for i := 0; i < len(queue); i++ {
-		for _, q := range s.back[queue[i]] {
-			if !s.held[q] {
-				s.held[q] = true
+		for _, q := range s.waiters[queue[i]] {
+			if !s.blocked[q] {
+				s.blocked[q] = true
 				queue = append(queue, q)
 			}
 		}
 	}
 }
 
-// stops tells whether a host waits in a layer for what is held up.
-func (s *stormer) stops(layer, host, stuck int) bool {
+// isBlocked reports whether a host is paused in a layer because another host is stuck.
+func (s *stormer) isBlocked(layer, host, stuck int) bool {
 	l := &s.layers[layer]
-	if s.f.hosts[host] == s.f.hosts[stuck] && l.neighbour(host, stuck) {
+	if s.f.hosts[host] == s.f.hosts[stuck] && l.sendsTo(host, stuck) {
 		return true
 	}
 	for slot, c := range s.f.out[s.f.homes[s.f.hosts[host]]] {
-		if l.outs[host][slot] && s.held[s.w.deps.queue(c, layer)] {
+		if l.exits[host][slot] && s.blocked[s.w.deps.queue(c, layer)] {
 			return true
 		}
 	}
 	return false
 }
 
-// neighbour tells whether a host sends to another one of its switch.
-func (l *stormLayer) neighbour(src, dst int) bool {
+// sendsTo reports whether a host sends to another host of its switch.
+func (l *stormLayer) sendsTo(src, dst int) bool {
 	if l.to == nil || slices.Contains(l.to[dst], src) {
 		return true
 	}
-	return slices.ContainsFunc(l.own, func(r ownRoute) bool { return slices.Contains(r.src, src) && slices.Contains(r.dst, dst) })
+	return slices.ContainsFunc(l.routes, func(r hostRoute) bool { return slices.Contains(r.src, src) && slices.Contains(r.dst, dst) })
 }
 
-// stormOf puts together what a stuck host does to all traffic.
+// stormOf returns the effect of a stuck host on all traffic.
 func (c *checker) stormOf(f *Fabric, all []*stormer, stuck int, flows []dataplane.Flow) *Storm {
 	out := &Storm{Host: c.Graph.Names[stuck], Hosts: c.Graph.Hosts - 1, OfFlows: len(flows), Paused: []string{}, Ports: []string{}}
-	classes := make([]packet.ClassMask, c.Graph.Hosts) // by host: those in which it is paused
+	classes := make([]packet.ClassMask, c.Graph.Hosts) // by host: paused classes
 	ports := make([]bool, len(f.ends))
 	for _, s := range all {
 		s.spread(stuck)
-		for q, is := range s.held {
-			if is {
+		for q, blocked := range s.blocked {
+			if blocked {
 				ports[s.w.deps.channel(int32(q))] = true
 			}
 		}
 		for host := range classes {
 			e := &c.l.PortEnds()[host][0]
 			at := &c.Switches[e.To-c.Graph.Hosts].Ports[e.Port]
-			if host == stuck || !at.Holds {
+			if host == stuck || !at.Pauses {
 				continue
 			}
 			for layer := range s.layers {
-				if s.stops(layer, host, stuck) {
+				if s.isBlocked(layer, host, stuck) {
 					classes[host] |= s.layers[layer].Classes
 				}
 			}
@@ -303,11 +303,11 @@ func (c *checker) stormOf(f *Fabric, all []*stormer, stuck int, flows []dataplan
 			out.Paused = append(out.Paused, c.Graph.Names[host])
 		}
 	}
-	for ch, is := range ports {
-		if !f.between(ch / 2) {
+	for ch, paused := range ports {
+		if !f.betweenSwitches(ch / 2) {
 			continue
 		}
-		if out.OfPorts++; is {
+		if out.OfPorts++; paused {
 			out.Ports = append(out.Ports, f.ingress(int32(ch)))
 		}
 	}
@@ -319,7 +319,7 @@ func (c *checker) stormOf(f *Fabric, all []*stormer, stuck int, flows []dataplan
 	return out
 }
 
-// ingress names the port at which a channel ends.
+// ingress returns the name of the port at which a channel ends.
 func (f *Fabric) ingress(c int32) string {
 	l := &f.graph.Links[c/2]
 	port, node := l.PortB, l.B

@@ -20,81 +20,80 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// Survey is the fabric of a scenario as it would be built, for questions that need
-// no run. Unlike Build, it also describes one whose buffers are promised twice.
+// Survey describes the fabric of a scenario without building it. Unlike fabric.New, it accepts
+// overcommitted buffers.
 type Survey struct {
-	Config   *scenario.Config
-	Graph    *topo.Graph
-	Kinds    [mmu.Classes]mmu.Kind
-	Switches []surveyedSwitch
-	Slow     []surveyedPort // of hosts that pause
-	Pins     []surveyedPin
-	Uses     []use
-	Outages  []outage
-	First    bool // every switch takes the first of equally good ports
+	Config    *scenario.Config
+	Graph     *topo.Graph
+	Kinds     [mmu.Classes]mmu.Kind
+	Switches  []surveyedSwitch
+	Slow      []surveyedPort // ports of hosts that can pause: those with a receive rate
+	Pins      []surveyedPin
+	Uses      []use
+	Outages   []outage
+	FirstPath bool // every switch uses only the first equal-cost port
 
 	l       *layout.Layout
 	traffic *layout.Traffic
 }
 
-// surveyedSwitch is a switch.
+// surveyedSwitch describes a switch.
 type surveyedSwitch struct {
 	Node     int
 	Buffer   scenario.Buffer
-	Chip     int         // ports of the chip; 0: those that are cabled
-	Spare    units.Bytes // set aside for ports that are not cabled
-	Deadlock string      // name of the handler
+	Chip     int         // ports of the chip; 0: only the cabled ones
+	Spare    units.Bytes // buffer reserved for ports that are not cabled
+	Deadlock string      // name of the deadlock handler
 	Ports    []surveyedPort
 }
 
-// surveyedPort is a port.
+// surveyedPort describes a port.
 type surveyedPort struct {
 	Node, Port  int
-	Peer        int // node at the other end
+	Peer        int // node of the peer
 	PeerPort    int
 	Spec        link.Port
 	FlowControl string
 	Scheme      flowctl.Scheme
-	Promises    registry.Promise // of the flow control
-	Holds       bool             // it makes its upstream wait
+	Promises    registry.Promise // promises of the flow control
+	Pauses      bool             // it can pause its upstream
 	Joins       bool             // it can pause all lossless classes together
-	ECN         packet.ClassMask // mask of classes that are marked
-	MTU         units.Bytes      // as configured; 0: what hosts send
+	ECN         packet.ClassMask // classes that it marks
+	MTU         units.Bytes      // configured MTU; 0: default
 }
 
-// surveyedPin is a route of its own.
+// surveyedPin is a pinned route.
 type surveyedPin struct {
 	scenario.Pin
 	Src, Dst []int // hosts
 	Hops     []workload.Hop
 }
 
-// surveyedWay is a route that a list of flows gives to one of them, or to what
-// comes back for it.
-type surveyedWay struct {
+// flowRoute is a route that a list of flows sets for the data or the ACKs of one flow.
+type flowRoute struct {
 	Flow int
 	Back bool
 	Hops []workload.Hop
 }
 
-// use is what a workload asks of the fabric.
+// use describes how a workload uses the fabric.
 type use struct {
 	Workload    string
-	Classes     packet.ClassMask // mask
-	Ack         packet.ClassMask // mask: of what comes back
-	Reliability []string         // of the hosts' transports that can carry it
-	CC          []string
-	NeedMarks   []string // of the congestion controls, those that need marks
-	Routed      bool     // some of its flows have routes of their own; see Ways
+	Classes     packet.ClassMask // classes of its data
+	Ack         packet.ClassMask // classes of its ACKs
+	Reliability []string         // reliability schemes of all hosts
+	CC          []string         // congestion controls of all hosts
+	NeedMarks   []string         // the members of CC that need marks
+	Routed      bool             // some of its flows set routes; see FlowRoutes
 }
 
-// outage is a state of the links that faults bring about.
+// outage is a set of links that faults take down at the same time.
 type outage struct {
 	At    units.Time
-	Links []int // that are down
+	Links []int
 }
 
-// NewSurvey checks a scenario and describes its fabric.
+// NewSurvey validates a scenario and describes its fabric.
 func NewSurvey(cfg *scenario.Config) (*Survey, error) {
 	l, err := validate.Fabric(cfg)
 	if err != nil {
@@ -115,9 +114,9 @@ func NewSurvey(cfg *scenario.Config) (*Survey, error) {
 		}
 		s.Switches = append(s.Switches, sw)
 	}
-	s.First = true
+	s.FirstPath = true
 	for node := l.Graph.Hosts; node < l.Graph.Nodes(); node++ {
-		s.First = s.First && layout.Traits(route.Routers, l.RoutingAt(node).Name)&registry.FirstPath != 0
+		s.FirstPath = s.FirstPath && layout.Traits(route.Routers, l.RoutingAt(node).Name)&registry.FirstPath != 0
 	}
 	for host := range l.Graph.Hosts {
 		if r := l.Receive(host); r.Rate > 0 {
@@ -125,7 +124,7 @@ func NewSurvey(cfg *scenario.Config) (*Survey, error) {
 		}
 	}
 	for _, p := range cfg.Routing.Pinned {
-		src, _, _ := l.Graph.HostsLike([]string{p.From}) // validate has seen it
+		src, _, _ := l.Graph.HostsLike([]string{p.From}) // validated before
 		dst, _, _ := l.Graph.HostsLike([]string{p.To})
 		hops, _, _ := l.SwitchesOf(p.Via)
 		s.Pins = append(s.Pins, surveyedPin{p, src, dst, hops})
@@ -134,32 +133,34 @@ func NewSurvey(cfg *scenario.Config) (*Survey, error) {
 	return s, s.uses()
 }
 
-// Fits reports buffers whose segments exceed their size: such a scenario does not run.
+// Fits returns an error if the segments of a buffer exceed its size: such a scenario cannot
+// run.
 func (s *Survey) Fits() error { return validate.Fits(s.l) }
 
-// port describes a port; that of a host does as the switch at its other end.
+// port describes a port. A host's port has the flow control of the switch port at its other
+// end.
 func (s *Survey) port(node, port int) surveyedPort {
 	l := s.l
 	e := &l.PortEnds()[node][port]
-	at, of := node, port
+	swNode, swPort := node, port
 	if node < l.Graph.Hosts {
-		at, of = e.To, e.Port
+		swNode, swPort = e.To, e.Port
 	}
-	set := l.PortAt(at, of)
+	set := l.PortAt(swNode, swPort)
 	scheme, err := set.Flow()
 	if err != nil {
-		panic(err) // validate has looked
+		panic(err) // validated before
 	}
 	traits := layout.Traits(flowctl.Schemes, set.FlowControl.Name)
 	p := surveyedPort{
 		Node: node, Port: port, Peer: e.To, PeerPort: e.Port, Spec: l.PortSpec(node, port), FlowControl: set.FlowControl.Name, Scheme: scheme,
-		Promises: set.Promises(), Holds: traits&registry.NeverHolds == 0, Joins: traits&registry.PausesPorts != 0, MTU: set.MTU,
+		Promises: set.Promises(), Pauses: traits&registry.NeverBlocks == 0, Joins: traits&registry.PausesPorts != 0, MTU: set.MTU,
 	}
 	p.ECN = l.CanMark(&set.ECN)
 	return p
 }
 
-// uses finds the classes of workloads.
+// uses fills in Uses.
 func (s *Survey) uses() error {
 	for i := range s.Config.Workload {
 		w := &s.Config.Workload[i]
@@ -171,7 +172,7 @@ func (s *Survey) uses() error {
 		for _, c := range e.Classes.IDs {
 			u.Classes |= 1 << c
 		}
-		// Flows of lists and of traces may name a class each.
+		// Each flow of a list or trace may have its own class.
 		switch g.(type) {
 		case *workload.List, *workload.Trace:
 			plan, err := g.Generate(e)
@@ -185,7 +186,7 @@ func (s *Survey) uses() error {
 		}
 		for _, h := range s.l.OfHosts {
 			v := h.Variant(w.Transport)
-			u.Ack |= 1 << s.l.Masks[v.Ack.Class].Lowest() // none if ACKs travel with the data
+			u.Ack |= 1 << s.l.Masks[v.Ack.Class].Lowest() // no class if ACKs share the data's class
 			u.Reliability = append(u.Reliability, v.Reliability.Name)
 			u.CC = append(u.CC, v.CC.Name)
 			if layout.Traits(cc.Algorithms, v.CC.Name)&registry.NeedsMarks != 0 {
@@ -201,7 +202,7 @@ func (s *Survey) uses() error {
 	return nil
 }
 
-// Flows generates the flows of the scenario.
+// Flows returns the flows of the scenario, which it generates on the first call.
 func (s *Survey) Flows() ([]dataplane.Flow, error) {
 	if s.traffic == nil {
 		t, err := s.l.Traffic()
@@ -213,17 +214,16 @@ func (s *Survey) Flows() ([]dataplane.Flow, error) {
 	return s.traffic.Flows.Flow, nil
 }
 
-// Ways returns the routes that lists of flows give to single ones, after Flows.
-func (s *Survey) Ways() []surveyedWay {
-	list := make([]surveyedWay, len(s.traffic.Ways))
+// FlowRoutes returns the routes that lists of flows set for single flows. Call Flows first.
+func (s *Survey) FlowRoutes() []flowRoute {
+	list := make([]flowRoute, len(s.traffic.Ways))
 	for i, w := range s.traffic.Ways {
-		list[i] = surveyedWay{int(w.Flow), w.Back, w.Via}
+		list[i] = flowRoute{int(w.Flow), w.Back, w.Via}
 	}
 	return list
 }
 
-// outages returns the different states of the links that faults bring about, in
-// order of time.
+// outages returns the distinct sets of links that faults take down, in order of time.
 func outages(l *layout.Layout) []outage {
 	times := map[units.Time]bool{}
 	for _, f := range l.Config.Faults {

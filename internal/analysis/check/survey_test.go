@@ -49,16 +49,16 @@ faults:
   - {at: 2ms, link: leaf1-spine1, down_for: 2ms, times: 2, every: 5ms}
 `
 
-// A survey describes the fabric as built, even one whose buffers are too small.
+// A survey describes the fabric as it would be built, even if its buffers are overcommitted.
 func TestSurvey(t *testing.T) {
 	s := surveyOf(t, surveyed)
 	if s.Fits() == nil {
-		t.Fatal("the buffer is large enough; the test shows nothing")
+		t.Fatal("the buffer is large enough: the test proves nothing")
 	}
 	if len(s.Switches) != 4 || len(s.Switches[0].Ports) != 4 {
 		t.Fatalf("%d switches", len(s.Switches))
 	}
-	// Four ports of the chip are spare: 2 x 50,000 + 3 x 1000 each.
+	// Four ports of the chip are not cabled: 2 x 50,000 + 3 x 1000 B each.
 	leaf := &s.Switches[0]
 	if leaf.Spare != 412000 || leaf.Chip != 8 || leaf.Deadlock != "none" {
 		t.Errorf("spare %d, chip %d, %s", leaf.Spare, leaf.Chip, leaf.Deadlock)
@@ -97,7 +97,7 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// Faults make three states: one link down, both, and the other alone.
+// The faults cause three sets of down links: one link, both, and the other alone.
 func TestOutages(t *testing.T) {
 	s := surveyOf(t, surveyed)
 	a, _ := s.Graph.LinkNamed("leaf0-spine0")

@@ -10,24 +10,28 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// SwitchReport is what a check of SONiC switches finds.
+// SwitchReport is the result of checking SONiC switch configurations.
 type SwitchReport struct {
+	// Verdict is the worst verdict of the switches; a loop of buffers makes it NotLossless,
+	// because only drops resolve a deadlock.
+	Verdict  rules.Verdict   `json:"verdict"`
 	Errors   int             `json:"errors"`
 	Warnings int             `json:"warnings"`
 	Notes    int             `json:"notes"`
 	Switches []*rules.Report `json:"switches"`
-	Fabric   *FabricReport   `json:"fabric,omitempty"` // of several switches
+	Fabric   *FabricReport   `json:"fabric,omitempty"` // nil for a single switch
 	Against  *rules.Change   `json:"against,omitempty"`
 }
 
-// FabricReport is what is found in switches together.
+// FabricReport holds the findings about several switches together.
 type FabricReport struct {
-	Findings []Finding `json:"findings"` // loops of buffers
-	Skipped  string    `json:"not_judged,omitempty"`
-	New      int       `json:"new,omitempty"` // findings that the other configuration does not have
+	Findings []Finding `json:"findings"`                // cyclic buffer dependencies
+	Skipped  string    `json:"not_judged,omitempty"`    // why there are no findings
+	Assumed  []string  `json:"assumed_hosts,omitempty"` // ports that are assumed to have hosts, by switch
+	New      int       `json:"new,omitempty"`           // findings that the earlier configuration does not have
 }
 
-// Failed counts the errors, or with another configuration to compare with, the new ones.
+// Failed returns the number of errors; in a comparison, only the new ones.
 func (r *SwitchReport) Failed() int {
 	if r.Against == nil {
 		return r.Errors
@@ -39,10 +43,11 @@ func (r *SwitchReport) Failed() int {
 	return n
 }
 
-// Switches judges configurations of switches and compares them with earlier ones, if
-// before is not nil. It fails only when the context ends.
+// Switches checks configurations of switches and, if before is not nil, compares them with
+// earlier ones. It fails only if the context ends.
 func Switches(ctx context.Context, now, before *sonic.Plant, workers int) (*SwitchReport, error) {
-	r := &SwitchReport{Switches: judge(now)}
+	r := &SwitchReport{Switches: JudgeSwitches(now)}
+	r.Verdict = Worst(r.Switches)
 	for _, s := range r.Switches {
 		r.Errors += s.Count(rules.Error)
 		r.Warnings += s.Count(rules.Warning)
@@ -54,22 +59,35 @@ func Switches(ctx context.Context, now, before *sonic.Plant, workers int) (*Swit
 	}
 	if r.Fabric != nil {
 		r.Errors += len(r.Fabric.Findings)
+		if len(r.Fabric.Findings) > 0 {
+			r.Verdict = rules.NotLossless
+		}
 	}
 	if before == nil {
 		return r, nil
 	}
-	r.Against = rules.Compare(judge(before), r.Switches)
+	r.Against = rules.Compare(JudgeSwitches(before), r.Switches)
 	if r.Fabric != nil {
 		old, err := loops(ctx, before, workers)
 		if err != nil {
 			return nil, err
 		}
-		r.Fabric.New = r.Fabric.fresh(old)
+		r.Fabric.New = r.Fabric.countNew(old)
 	}
 	return r, nil
 }
 
-func judge(p *sonic.Plant) []*rules.Report {
+// Worst returns the worst verdict of switches.
+func Worst(list []*rules.Report) rules.Verdict {
+	worst := 0
+	for _, s := range list {
+		worst = max(worst, slices.Index(rules.Verdicts, s.Verdict))
+	}
+	return rules.Verdicts[worst]
+}
+
+// JudgeSwitches applies the rules to every switch by itself.
+func JudgeSwitches(p *sonic.Plant) []*rules.Report {
 	var list []*rules.Report
 	for _, s := range p.Switches {
 		list = append(list, rules.Judge(s))
@@ -77,8 +95,8 @@ func judge(p *sonic.Plant) []*rules.Report {
 	return list
 }
 
-// fresh counts findings that another fabric does not have.
-func (r *FabricReport) fresh(old *FabricReport) int {
+// countNew returns the number of findings that old does not have.
+func (r *FabricReport) countNew(old *FabricReport) int {
 	n := 0
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -89,14 +107,15 @@ func (r *FabricReport) fresh(old *FabricReport) int {
 	return n
 }
 
-// loops looks for loops of buffers that can wait for each other, also when a link
-// fails, in the scenario that the switches make. A single switch has no fabric.
+// loops converts the switches to a scenario and reports its cyclic buffer dependencies, also
+// after single link failures. It returns nil for a single switch.
 func loops(ctx context.Context, p *sonic.Plant, workers int) (*FabricReport, error) {
 	if len(p.Switches) < 2 {
 		return nil, nil
 	}
 	r := &FabricReport{Findings: []Finding{}}
-	survey, err := surveyPlant(p)
+	survey, assumed, err := surveyPlant(p)
+	r.Assumed = assumed
 	if err != nil {
 		r.Skipped = err.Error()
 		return r, nil
@@ -106,26 +125,26 @@ func loops(ctx context.Context, p *sonic.Plant, workers int) (*FabricReport, err
 		return nil, err
 	}
 	for _, f := range found.Findings {
-		if f.Kind == OfCycles || f.Kind == OfFailures {
+		if f.Kind == KindCycles || f.Kind == KindFailures {
 			r.Findings = append(r.Findings, f)
 		}
 	}
 	return r, nil
 }
 
-// surveyPlant surveys the scenario that switches make.
-func surveyPlant(p *sonic.Plant) (*Survey, error) {
-	text, _, err := convert.Scenario(p.Name(), p.Switches, p.Wires)
+// surveyPlant converts switches to a scenario and surveys it. It also returns the ports that
+// are assumed to have hosts.
+func surveyPlant(p *sonic.Plant) (survey *Survey, assumed []string, err error) {
+	made, err := convert.Scenario(p.Name(), p.Switches, p.Wires)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	cfg, err := scenario.Parse("the scenario", text)
+	cfg, err := scenario.Parse("the scenario", made.Text)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	survey, err := NewSurvey(cfg)
-	if err == nil {
+	if survey, err = NewSurvey(cfg); err == nil {
 		err = survey.Fits()
 	}
-	return survey, err
+	return survey, made.Assumed, err
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// This file is how findings name things.
+// This file names classes, ports and nodes in findings.
 
 // lossless returns the lossless classes.
 func (s *Survey) lossless() packet.ClassMask { return mmu.ClassesOf(s.Kinds, mmu.Lossless) }
 
-// numbers are classes as JSON writes them.
-func numbers(mask packet.ClassMask) []int {
+// classIDs returns the numbers of the classes in a mask, for JSON.
+func classIDs(mask packet.ClassMask) []int {
 	var list []int
 	for c := range mask.All() {
 		list = append(list, int(c))
@@ -25,7 +25,7 @@ func numbers(mask packet.ClassMask) []int {
 	return list
 }
 
-// classes names classes: "class 3", "classes 1-7", "classes 1, 2, 5".
+// classes names the classes in a mask: "class 3", "classes 1-7", "classes 1, 2, 5".
 func classes(mask packet.ClassMask) string {
 	ids := slices.Collect(mask.All())
 	var parts []string
@@ -51,7 +51,7 @@ func classes(mask packet.ClassMask) string {
 	return word + strings.Join(parts, ", ")
 }
 
-// ClassNames names classes as findings do.
+// ClassNames names classes as findings do: "class 3", "classes 1-7".
 func ClassNames(ids []int) string {
 	mask := packet.ClassMask(0)
 	for _, id := range ids {
@@ -60,7 +60,7 @@ func ClassNames(ids []int) string {
 	return classes(mask)
 }
 
-// count says how many there are.
+// count returns n with the singular or the plural noun.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -76,7 +76,7 @@ func list(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// brief names a few of many.
+// brief joins names; of more than four it lists three and the number of others.
 func brief(names []string) string {
 	if len(names) > 4 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
@@ -84,7 +84,7 @@ func brief(names []string) string {
 	return list(names)
 }
 
-// Brief names a few of many, as findings do.
+// Brief joins names as findings do: of more than four it lists three and the number of others.
 func Brief(names []string) string { return brief(names) }
 
 func unique(names []string) []string {
@@ -97,90 +97,90 @@ func unique(names []string) []string {
 	return out
 }
 
-// family is the name of nodes of a kind: leaf* of leaf12.
+// family returns the pattern of a node's name without its number: leaf* for leaf12.
 func family(name string) string {
 	return strings.TrimRight(name, "0123456789_") + "*"
 }
 
-// port names a port by its number, which tells parallel cables apart.
-func (c *checker) port(p *surveyedPort) string {
+// portName names a port by its number, which is unique even with parallel cables.
+func (c *checker) portName(p *surveyedPort) string {
 	number, _ := c.Graph.PortNames(p.Node, p.Port, p.Peer)
 	return number
 }
 
-// toward names a port by its neighbour.
-func (c *checker) toward(p *surveyedPort) string {
-	_, neighbour := c.Graph.PortNames(p.Node, p.Port, p.Peer)
-	return neighbour
+// portByPeer names a port by its peer, such as leaf0.to-spine1.
+func (c *checker) portByPeer(p *surveyedPort) string {
+	_, name := c.Graph.PortNames(p.Node, p.Port, p.Peer)
+	return name
 }
 
-// pattern returns one that means exactly the given ports of all that there are, as
-// overrides understand it; empty when a simple one does not exist.
+// pattern returns a pattern for overrides that matches exactly the given ports, or "" if no
+// simple pattern does.
 func (c *checker) pattern(ports []*surveyedPort) string {
 	if len(ports) == 1 {
-		return c.port(ports[0])
+		return c.portName(ports[0])
 	}
 	p := family(c.Graph.Names[ports[0].Node]) + ".to-" + family(c.Graph.Names[ports[0].Peer])
-	means := 0
+	matches := 0
 	for i := range c.Switches {
 		for k := range c.Switches[i].Ports {
-			if topo.Match(p, c.toward(&c.Switches[i].Ports[k])) {
-				means++
+			if topo.Match(p, c.portByPeer(&c.Switches[i].Ports[k])) {
+				matches++
 			}
 		}
 	}
 	for _, port := range ports {
-		if !topo.Match(p, c.toward(port)) {
+		if !topo.Match(p, c.portByPeer(port)) {
 			return ""
 		}
 	}
-	if means != len(ports) {
+	if matches != len(ports) {
 		return ""
 	}
 	return p
 }
 
-// ports names some ports: by a pattern where that is exact.
-func (c *checker) ports(ports []*surveyedPort) string {
+// portNames names ports: by a pattern if it matches exactly them, else briefly one by one.
+func (c *checker) portNames(ports []*surveyedPort) string {
 	if p := c.pattern(ports); p != "" && len(ports) > 1 {
 		return fmt.Sprintf("%s (%d ports)", p, len(ports))
 	}
 	var names []string
 	for _, p := range ports {
-		names = append(names, fmt.Sprintf("%s to %s", c.port(p), c.Graph.Names[p.Peer]))
+		names = append(names, fmt.Sprintf("%s to %s", c.portName(p), c.Graph.Names[p.Peer]))
 	}
 	return brief(names)
 }
 
-// where lists all ports.
+// where returns the names of all ports, for Finding.Where.
 func (c *checker) where(ports []*surveyedPort) []string {
 	var names []string
 	for _, p := range ports {
-		names = append(names, c.port(p))
+		names = append(names, c.portName(p))
 	}
 	return names
 }
 
-// alike is ports of which the same is to be said, in the order in which that was found.
-type alike[K comparable] struct {
+// portsBy groups ports with the same finding, in the order in which the findings were made.
+type portsBy[K comparable] struct {
 	order []K
 	ports map[K][]*surveyedPort
 }
 
-func (a *alike[K]) add(what K, p *surveyedPort) {
-	if a.ports == nil {
-		a.ports = make(map[K][]*surveyedPort)
+func (g *portsBy[K]) add(key K, p *surveyedPort) {
+	if g.ports == nil {
+		g.ports = make(map[K][]*surveyedPort)
 	}
-	if a.ports[what] == nil {
-		a.order = append(a.order, what)
+	if g.ports[key] == nil {
+		g.order = append(g.order, key)
 	}
-	a.ports[what] = append(a.ports[what], p)
+	g.ports[key] = append(g.ports[key], p)
 }
 
-func (a *alike[K]) all() iter.Seq2[K, []*surveyedPort] {
+func (g *portsBy[K]) all() iter.Seq2[K, []*surveyedPort] {
 	return func(yield func(K, []*surveyedPort) bool) {
-		for _, what := range a.order {
-			if !yield(what, a.ports[what]) {
+		for _, key := range g.order {
+			if !yield(key, g.ports[key]) {
 				return
 			}
 		}

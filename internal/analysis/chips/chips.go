@@ -1,9 +1,10 @@
-// Package chips is what is known about switching chips, and how well: one table
-// for budgets of headroom, for checks of switch configurations and for models of
-// real switches.
+// Package chips is a table of switching chips: their ports, buffers, cells and limits, and
+// how reliable each number is. The headroom calculator, the SONiC checks and the models of
+// real switches read it.
 package chips
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,16 +12,16 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Trust says how a number is known.
+// Trust is how reliable a number is.
 type Trust uint8
 
-// From worst to best.
+// Levels of trust, from worst to best.
 const (
-	Unknown   Trust = iota // the number means nothing
-	Assumed                // by likeness to other chips; nothing contradicts it
-	Shipped                // in configuration files, or code, that are shipped for the chip
-	Published              // by the vendor, maybe rounded
-	Measured               // on the chip
+	Unknown   Trust = iota // the number has no meaning
+	Assumed                // taken from similar chips; nothing contradicts it
+	Shipped                // taken from configuration files or code that ship with the chip
+	Published              // published by the vendor, perhaps rounded
+	Measured               // measured on the chip
 )
 
 func (t Trust) String() string {
@@ -30,22 +31,22 @@ func (t Trust) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (t Trust) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// Fact is a number and how it is known.
+// Fact is a number and its trust.
 type Fact struct {
 	N     int64 `json:"value"`
 	Trust Trust `json:"known"`
 }
 
-// Known tells whether there is a number.
+// Known reports whether the number is known.
 func (f Fact) Known() bool { return f.Trust != Unknown }
 
-// Bytes is the number of a fact that counts bytes.
+// Bytes returns the number as bytes.
 func (f Fact) Bytes() units.Bytes { return units.Bytes(f.N) }
 
-// Dialect is what the key size of a pool contains.
+// Dialect is what the size of a buffer pool includes.
 type Dialect struct {
-	// Total: shared part, headroom pool and every minimum. Otherwise it is the
-	// shared part alone, and the other two come on top.
+	// Total is true if the size includes the shared segment, the headroom pool and all
+	// minimums. If false, it is the shared segment alone.
 	Total bool  `json:"total"`
 	Trust Trust `json:"known"`
 }
@@ -60,7 +61,7 @@ func (d Dialect) String() string {
 	return "shared"
 }
 
-// Family decides what a vendor does alike on all its chips.
+// Family is a group of chips of one vendor with the same buffer model.
 type Family string
 
 // Families.
@@ -72,67 +73,66 @@ const (
 	Other    Family = "other"
 )
 
-// Formula has the constants by which a switch computes headroom itself, in its
-// dynamic buffer model.
+// Formula holds the constants from which a switch computes headroom in SONiC's dynamic
+// buffer model.
 type Formula struct {
-	// Latency of the pipeline, of MAC and PHY, and of the answer of a peer at rates
-	// for which 802.3 has none, in KiB.
+	// Latencies of the pipeline and of MAC and PHY, and the peer's response time at rates
+	// for which 802.3 defines none; all in KiB.
 	Pipeline, MAC, Peer float64
-	// PortPool and ReservedPool bound what a port takes of the headroom pool, in cells.
+	// PortPool and ReservedPool limit a port's share of the headroom pool, in cells.
 	PortPool, ReservedPool int64
 	Tile                   units.Bytes // bytes per Gbps
 	Extra                  units.Bytes // added to every xoff
 }
 
-// Chip is a switching chip. Numbers that are not known are 0.
+// Chip is a switching chip. Unknown numbers are 0.
 type Chip struct {
 	Name   string
-	Short  string // another name; empty: none
+	Short  string // alias; empty: none
 	Family Family
 
-	// All ports at their highest common rate, and the buffer as it is published,
-	// read as MiB: for budgets of headroom.
+	// Ports at their highest common rate, and the published buffer size read as MiB.
+	// Headroom budgets use these; they are 0 for chips without a budget.
 	Ports  int
 	Rate   units.Rate
 	Buffer units.Bytes
-	Fig4   bool // a point of DSH Fig. 4, in this order
+	Fig4   bool // a point of DSH Fig. 4; the table lists them in the figure's order
 	Note   string
 
-	Memory     Fact    // bytes that pools, headroom and minimums share, to the byte
-	Cell       Fact    // bytes; unit of storage
-	Packet     Fact    // bytes that a frame of 64 B costs
-	Dialect    Dialect // of the size of pools
-	Partitions Fact    // of pool and headroom pool: a port sees only its part
-	// PortCells are cells that a port takes of the pool in no file.
+	Memory     Fact    // exact bytes shared by pools, headroom and minimums
+	Cell       Fact    // bytes of a storage cell
+	Packet     Fact    // bytes that a 64 B frame occupies
+	Dialect    Dialect // meaning of a pool's size
+	Partitions Fact    // parts of the pool and the headroom pool; a port can use only its own part
+	// PortCells is the number of pool cells that each port uses although no configuration
+	// file mentions them.
 	PortCells Fact
-	// PortHeadroom: a PG may take what all lossless PGs of its port have together.
+	// PortHeadroom is true if a PG may use the headroom of all lossless PGs of its port.
 	PortHeadroom bool
-	// Formula is nil for chips that look headroom up in a table.
+	// Formula is nil for chips that look up headroom in a table.
 	Formula *Formula
 
-	SKUs      []string // how names of hardware SKUs begin
-	Platforms []string // how names of platforms begin
+	SKUs      []string // prefixes of hardware SKU names
+	Platforms []string // prefixes of platform names
 }
 
-// All returns the chips: first those with a budget, by capacity.
+// All returns all chips: first those with a budget, by capacity, then the others by family.
 func All() []Chip { return slices.Clone(table) }
 
-// Modelled returns the chips whose memory is known well enough to judge a
-// configuration.
+// Modelled returns the chips whose memory is known well enough to check a configuration.
 func Modelled() []Chip {
 	return slices.DeleteFunc(All(), func(c Chip) bool { return !c.Cell.Known() })
 }
 
-// Named returns a chip by one of its names, whatever their case.
-func Named(name string) (Chip, error) { return Find(All(), name) }
+// Budgeted returns the chips whose ports and buffer are known, by capacity.
+func Budgeted() []Chip {
+	return slices.DeleteFunc(All(), func(c Chip) bool { return c.Ports == 0 })
+}
 
-// ModelledNamed returns a chip whose memory is known.
-func ModelledNamed(name string) (Chip, error) { return Find(Modelled(), name) }
-
-// Find returns a chip of a list by one of its names.
-func Find(list []Chip, name string) (Chip, error) {
+// Named returns a chip by its name or alias, ignoring case. The error suggests similar names.
+func Named(name string) (Chip, error) {
 	var names []string
-	for _, c := range list {
+	for _, c := range table {
 		if strings.EqualFold(c.Name, name) || c.Short != "" && strings.EqualFold(c.Short, name) {
 			return c, nil
 		}
@@ -141,8 +141,34 @@ func Find(list []Chip, name string) (Chip, error) {
 	return Chip{}, registry.Unknown("chip", name, names)
 }
 
-// Of returns the chip of a switch by its hardware SKU or platform; false: neither
-// is known. Of several beginnings that fit the longest decides.
+// ModelledNamed is Named for the chips of Modelled.
+func ModelledNamed(name string) (Chip, error) {
+	return only(Modelled(), name, "the size of its cells is not public")
+}
+
+// BudgetedNamed is Named for the chips of Budgeted.
+func BudgetedNamed(name string) (Chip, error) {
+	return only(Budgeted(), name, "its ports or its buffer are not public")
+}
+
+// only is Named for the chips of a list; lacks is what other chips lack.
+func only(list []Chip, name, lacks string) (Chip, error) {
+	c, err := Named(name)
+	if err != nil {
+		return c, err
+	}
+	var names []string
+	for i := range list {
+		if list[i].Name == c.Name {
+			return c, nil
+		}
+		names = append(names, list[i].Name)
+	}
+	return Chip{}, fmt.Errorf("chip %s cannot be used here: %s (allowed: %s)", c.Name, lacks, strings.Join(names, ", "))
+}
+
+// Of returns the chip of a switch from its hardware SKU or, failing that, its platform; false
+// if neither is known. The longest matching prefix wins.
 func Of(sku, platform string) (Chip, bool) {
 	best, found := 0, Chip{}
 	for _, c := range table {
@@ -165,15 +191,15 @@ func Of(sku, platform string) (Chip, bool) {
 	return found, best > 0
 }
 
-// Cells is how many cells bytes fill, rounded up.
+// Cells returns the number of cells that b bytes occupy, rounded up.
 func (c *Chip) Cells(b units.Bytes) int64 { return (int64(b) + c.Cell.N - 1) / c.Cell.N }
 
-// Waste is how much more than its bytes a frame of 64 B takes at most: the cell
-// in frames of 64 B, rounded up.
+// Waste returns the worst-case ratio of stored to received bytes, which 64 B frames cause:
+// Packet over 64 B, rounded up.
 func (c *Chip) Waste() int64 { return (c.Packet.N + 63) / 64 }
 
-// BufferTime is how long the buffer lasts at the speed of all ports: the buffer
-// per capacity of DSH Fig. 4.
+// BufferTime returns the time in which all ports together fill the buffer: the buffer per
+// capacity of DSH Fig. 4.
 func (c *Chip) BufferTime() units.Time {
 	return (c.Rate * units.Rate(c.Ports)).TxTime(c.Buffer)
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Points that tests of real switches state, from the numbers of the table: the
-// cell in which PFC is sent when one queue alone fills the pool.
+// The table reproduces numbers from tests of real switches: the cell at which PFC is sent
+// when a single queue fills the pool.
 func TestMeasuredPoints(t *testing.T) {
 	for _, c := range []struct {
 		chip                       string
-		pool, headroom, min, ports int64 // bytes, bytes, cells of a PG, ports with two lossless PGs
+		pool, headroom, min, ports int64 // bytes, bytes, cells per PG, ports with two lossless PGs
 		inverse                    int64 // 1 + 1/alpha
 		want                       int64
 	}{
@@ -44,24 +44,21 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, c.Name, err)
 		}
 	}
-	if _, err := ModelledNamed("tomahawk4"); err == nil || !strings.Contains(err.Error(), "did you mean") {
-		t.Errorf("a chip of unknown cells: %v", err)
-	}
-	if _, err := Named("tomahawk4"); err != nil {
+	if _, err := ModelledNamed("tomahawk9"); err == nil || !strings.Contains(err.Error(), "did you mean") {
 		t.Error(err)
 	}
 	seen := map[string]bool{}
 	for _, c := range All() {
 		for _, name := range []string{c.Name, c.Short} {
 			if name != "" && seen[strings.ToLower(name)] {
-				t.Errorf("%s is there twice", name)
+				t.Errorf("%s is listed twice", name)
 			}
 			seen[strings.ToLower(name)] = true
 		}
 	}
 }
 
-// A made-up SKU is not guessed, whatever it sounds like.
+// A made-up SKU matches no chip, even if its name resembles one.
 func TestOf(t *testing.T) {
 	for _, c := range []struct{ sku, platform, want string }{
 		{"Force10-S6000-Q24S32", "", "trident2"},
@@ -81,10 +78,10 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// What is needed to judge a configuration is known of all chips that are offered.
+// Every modelled chip has all the facts that checking a configuration needs.
 func TestModelled(t *testing.T) {
 	list := Modelled()
-	if len(list) != 18 {
+	if len(list) != 19 {
 		t.Errorf("%d chips", len(list))
 	}
 	for _, c := range list {
@@ -94,8 +91,37 @@ func TestModelled(t *testing.T) {
 	}
 }
 
-// Cells round up; a frame of 64 B in a cell of 144 B costs three times its size,
-// and twice where it costs 112 B.
+// All commands know all names: a chip is usable, or the error says what is not public about it.
+func TestOneTable(t *testing.T) {
+	for _, c := range All() {
+		for _, name := range []string{c.Name, c.Short} {
+			if name == "" {
+				continue
+			}
+			if _, err := ModelledNamed(name); (err == nil) != c.Cell.Known() || err != nil && !strings.Contains(err.Error(), c.Name+" cannot be used here: the size of its cells is not public (allowed: trident2, ") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if _, err := BudgetedNamed(name); (err == nil) != (c.Ports > 0) || err != nil && !strings.Contains(err.Error(), c.Name+" cannot be used here: its ports or its buffer are not public (allowed: 64x10G, ") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if c.Ports > 0 && c.Memory.Known() && (c.Memory.Bytes() > c.Buffer*11/10 || c.Memory.Bytes() < c.Buffer*8/10) {
+			t.Errorf("%s: memory of %d B, published as %s", c.Name, c.Memory.N, c.Buffer)
+		}
+	}
+	for name, buffer := range map[string]units.Bytes{"th4": 113 * units.MiB, "th5": 165 * units.MiB, "spc4": 160 * units.MiB} {
+		c, err := BudgetedNamed(name)
+		if err != nil || c.Buffer != buffer {
+			t.Errorf("%s: %s, %v", name, c.Buffer, err)
+		}
+		if _, err := ModelledNamed(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Cells round up. A 64 B frame in a cell of 144 B costs three times its size; where it
+// occupies 112 B, twice its size.
 func TestCells(t *testing.T) {
 	spc3, _ := Named("spc3")
 	if spc3.Cells(144) != 1 || spc3.Cells(145) != 2 || spc3.Waste() != 3 {
@@ -107,15 +133,14 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// The list begins with budgets, by capacity, so that the points of Fig. 4 come in
-// its order.
+// Chips with a budget come first, by capacity, which is also the order of Fig. 4.
 func TestOrder(t *testing.T) {
 	last := units.Rate(0)
 	over := false
 	for _, c := range All() {
 		capacity := c.Rate * units.Rate(c.Ports)
 		if over = over || capacity == 0; over != (capacity == 0) || !over && capacity < last {
-			t.Errorf("%s is out of place", c.Name)
+			t.Errorf("%s is out of order", c.Name)
 		}
 		last = capacity
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/xoff-net/xoff/internal/analysis/explain"
 )
 
-// racks is what the cases have in common: four racks of four hosts at 100 Gb/s, a core
-// that is four times as fast, 1 us everywhere, one lossless class, no congestion control.
+// racks is the fabric of most cases: four racks of four hosts at 100 Gb/s, a core four times
+// as fast, 1 us cables, one lossless class, no congestion control.
 const racks = `
 name: case
 seed: 3
@@ -20,23 +20,23 @@ hosts: {cc: {name: none}}
 run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 `
 
-// Workloads of the cases. Nobody but the senders of answers wants anything from host0.
+// Workloads of the cases. Only answers has flows to host0, unless everybody is used.
 const (
 	answers    = "  - {name: answers, generator: incast, senders: 6, size: 1MB, from: [rack1, rack2, rack3], to: host0, at: 20us, class: rdma}\n"
 	bystanders = "  - {name: bystanders, generator: poisson, sizes: 30KB, load: {share: 0.15, of: host_links}, to: [\"host[1-9]\", \"host1?\"], class: rdma}\n"
 	everybody  = "  - {name: everybody, generator: poisson, sizes: 30KB, load: {share: 0.3, of: host_links}, class: rdma}\n"
 )
 
-// heldBy is how much of its time a flow was held by pauses that began with a port.
-func heldBy(t *testing.T, r *explain.Run, flow int, root string) (sum units.Time) {
+// pausedBy returns how much of its time a flow was paused because of root.
+func pausedBy(t *testing.T, r *explain.Run, flow int, root string) (sum units.Time) {
 	t.Helper()
 	s, err := r.Flow(flow)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range s.Places {
+	for _, p := range s.Sites {
 		for _, b := range p.By {
-			if p.Part == explain.Held && b.Root == root {
+			if p.Part == explain.Paused && b.Root == root {
 				sum += b.Time
 			}
 		}
@@ -44,18 +44,18 @@ func heldBy(t *testing.T, r *explain.Run, flow int, root string) (sum units.Time
 	return sum
 }
 
-// The cause that is planted is found, and named first.
+// The planted cause is found and listed first.
 func TestCases(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		set        []string
 		kind       explain.Kind
 		where      string
-		says       []string // in the headline
+		says       []string // substrings of the headline
 		check      func(t *testing.T, r *explain.Run, e *explain.Explanation)
 	}{
 		{
-			// Relays pass pauses on: what they pause did not begin with them.
+			// Relays forward pauses: they are not the origin of a pause tree.
 			name: "incast behind relays", text: `
 name: case
 topology:
@@ -81,11 +81,11 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 `,
 			kind: explain.KindIncast, where: "dc1-edge0.to-host16", says: []string{"2 flows from 2 hosts", "dc1-edge0.to-host16"},
 			check: func(t *testing.T, r *explain.Run, _ *explain.Explanation) {
-				if heldBy(t, r, 0, "dc1-edge0.to-host16") == 0 {
-					t.Error("the flow through the relays was not held because of dc1-edge0.to-host16")
+				if pausedBy(t, r, 0, "dc1-edge0.to-host16") == 0 {
+					t.Error("the flow through the relays was not paused because of dc1-edge0.to-host16")
 				}
-				if by := heldBy(t, r, 0, "relay0.to-dci0"); by > 0 {
-					t.Errorf("the flow was held for %s because of a relay", by)
+				if by := pausedBy(t, r, 0, "relay0.to-dci0"); by > 0 {
+					t.Errorf("the flow was paused for %s because of a relay", by)
 				}
 			},
 		},
@@ -93,7 +93,7 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 			name: "incast behind two switches", text: racks + "workload:\n" + answers + bystanders,
 			kind: explain.KindIncast, where: "leaf0.to-host0", says: []string{"6 flows from 6 hosts", "leaf0.to-host0", "100Gbps"},
 			check: func(t *testing.T, r *explain.Run, e *explain.Explanation) {
-				// leaf0 pauses spines, they pause leaves, those pause hosts: three deep.
+				// leaf0 pauses spines, spines pause leaves, leaves pause hosts: three deep.
 				c := e.Causes[0]
 				if c.Depth != 3 || c.Hosts == 0 || c.VictimFlows == 0 || c.Share < 0.8 {
 					t.Errorf("depth %d, %d hosts, %d victims, share %g", c.Depth, c.Hosts, c.VictimFlows, c.Share)
@@ -102,12 +102,12 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 					t.Errorf("filled by %+v", c.Worst.Workloads)
 				}
 				for _, v := range c.Victims {
-					if cost := heldBy(t, r, v.Flow, "leaf0.to-host0"); v.Workload != "bystanders" || v.Cost != cost || cost == 0 || v.Held < cost {
-						t.Errorf("victim %+v, held for %d", v, cost)
+					if cost := pausedBy(t, r, v.Flow, "leaf0.to-host0"); v.Workload != "bystanders" || v.Cost != cost || cost == 0 || v.Paused < cost {
+						t.Errorf("victim %+v, paused for %d", v, cost)
 					}
 				}
-				if c.Worst.Queue > c.Worst.Threshold || c.Worst.Holds < c.Worst.Queue {
-					t.Errorf("the queue that paused had %d of %d B, %d B are known", c.Worst.Queue, c.Worst.Threshold, c.Worst.Holds)
+				if c.Worst.Queue > c.Worst.Threshold || c.Worst.FilledBytes < c.Worst.Queue {
+					t.Errorf("the pausing queue had %d B, threshold %d B; %d B of its frames are known", c.Worst.Queue, c.Worst.Threshold, c.Worst.FilledBytes)
 				}
 			},
 		},
@@ -122,9 +122,9 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 			},
 		},
 		{
-			name: "too small headroom", text: racks + "workload:\n" + answers + bystanders,
+			name: "headroom too small", text: racks + "workload:\n" + answers + bystanders,
 			set:  []string{`switch.overrides=[{match: "leaf0.to-spine*", flow_control: {headroom: 3000B}}]`},
-			kind: explain.KindHeadroom, where: "leaf0.to-spine", says: []string{"must not be lost", "of 3.00KB headroom", "leaf0.to-spine"},
+			kind: explain.KindHeadroom, where: "leaf0.to-spine", says: []string{"of a lossless class", "of 3.00KB headroom", "leaf0.to-spine"},
 			check: func(t *testing.T, _ *explain.Run, e *explain.Explanation) {
 				if len(e.Drops) == 0 || e.Drops[0].Reason != "lossless overflow" || e.Drops[0].Reserved != 3000 || e.Drops[0].Threshold <= 0 {
 					t.Errorf("%+v", e.Drops)
@@ -134,8 +134,8 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 		{
 			name: "marks after pauses", text: racks + "workload:\n" + answers + bystanders,
 			set: []string{"hosts.cc.name=dcqcn", "switch.ecn={name: red, kmin: 2MB, kmax: 3MB, pmax: 0.2, per: 100Gbps}"},
-			// The threshold of a queue is 1/8 of what is free of less than 4 MiB.
-			kind: explain.KindECN, where: "leaf0.to-host0", says: []string{"leaf0.to-host0 pauses before it marks: marks begin at 2.00MB"},
+			// The threshold of a queue is 1/8 of the free buffer, less than 4 MiB.
+			kind: explain.KindECN, where: "leaf0.to-host0", says: []string{"leaf0.to-host0 pauses before it marks: marking starts at 2.00MB"},
 			check: func(t *testing.T, _ *explain.Run, e *explain.Explanation) {
 				if m := e.Causes[0].Marks; !m.On || m.Marked != 0 || m.Frames == 0 || m.Floor != 2000000 || m.Queue > m.Floor {
 					t.Errorf("%+v", m)
@@ -144,7 +144,7 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 		},
 		{
 			name: "slow link", text: strings.Replace(racks, "topology: {", "topology: {overrides: [{match: leaf1-host5, rate: 10Gbps}], ", 1) + "workload:\n" + everybody,
-			kind: explain.KindSlowLink, where: "leaf1.to-host5", says: []string{"leaf1.to-host5 is slow: 10Gbps, where such links have 100Gbps"},
+			kind: explain.KindSlowLink, where: "leaf1.to-host5", says: []string{"leaf1.to-host5 is slow: 10Gbps, while most such links have 100Gbps"},
 			check: func(t *testing.T, _ *explain.Run, e *explain.Explanation) {
 				if c := e.Causes[0]; c.Share < 0.9 {
 					t.Errorf("share %g", c.Share)
@@ -153,7 +153,7 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 		},
 		{
 			name: "loop of pauses", text: example(t, "deadlock.yaml"), set: []string{"run.stop.at_most=500us"},
-			kind: explain.KindDeadlock, where: "switch0.to-switch1 class 3", says: []string{"3 queues wait for each other since", "paused by"},
+			kind: explain.KindDeadlock, where: "switch0.to-switch1 class 3", says: []string{"3 queues wait for each other, starting at", "was paused at"},
 			check: func(t *testing.T, _ *explain.Run, e *explain.Explanation) {
 				var loop []string
 				for _, q := range e.Deadlocks[0].Loop {
@@ -173,14 +173,14 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 				t.Fatal(err)
 			}
 			if len(e.Causes) == 0 {
-				t.Fatalf("no cause is found: %s", e.Headline)
+				t.Fatalf("no cause found: %s", e.Headline)
 			}
 			if got := e.Causes[0]; got.Kind != c.kind || !strings.HasPrefix(got.Where, c.where) {
-				t.Errorf("first: %s at %s, want %s at %s", got.Kind, got.Where, c.kind, c.where)
+				t.Errorf("first cause: %s at %s, want %s at %s", got.Kind, got.Where, c.kind, c.where)
 			}
 			for _, s := range append(c.says, string(c.kind)) {
 				if !strings.Contains(e.Headline, s) {
-					t.Errorf("%q does not say %q", e.Headline, s)
+					t.Errorf("%q does not contain %q", e.Headline, s)
 				}
 			}
 			c.check(t, r, e)
@@ -192,7 +192,7 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 	}
 }
 
-// Only what concerns a port, or stood at a time.
+// Options restrict an explanation to a port or a time.
 func TestNarrow(t *testing.T) {
 	r, done := recorded(t, racks+"faults: [{at: 100us, host: host5, stuck: true, for: 400us}]\nworkload:\n"+answers+everybody)
 	all, err := r.Explain(explain.Options{At: -1})
@@ -226,10 +226,10 @@ func TestNarrow(t *testing.T) {
 	if len(during.Causes) == 0 || during.Causes[0].Where != "host5" {
 		t.Errorf("while host5 is stuck: %s", during.Headline)
 	}
-	if _, err := r.Explain(explain.Options{At: -1, Ports: "leaf9.to-host5"}); err == nil || !strings.Contains(err.Error(), "allowed") {
-		t.Errorf("a port that is not there: %v", err)
+	if _, err := r.Explain(explain.Options{At: -1, Ports: "leaf9.to-host5"}); err == nil {
+		t.Error("no error for an unknown port")
 	}
-	if _, err := r.Flow(len(done.Fabric.Flows.Flow)); err == nil || !strings.Contains(err.Error(), "allowed: 0 to") {
-		t.Errorf("a flow that is not there: %v", err)
+	if _, err := r.Flow(len(done.Fabric.Flows.Flow)); err == nil || !strings.Contains(err.Error(), "expected 0 to") {
+		t.Errorf("unknown flow: %v", err)
 	}
 }

@@ -9,35 +9,35 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Cause is one reason why the run went as it did.
+// Cause is a cause of pauses or drops.
 type Cause struct {
-	Kind  Kind       `json:"kind"`
-	Where string     `json:"where"`   // port, host or queue
-	What  string     `json:"what"`    // in a sentence
-	Held  units.Time `json:"held_ps"` // how long egress queues stood still because of it, in all
-	Share float64    `json:"share"`   // of all that stood still
-	// Pauses that it led to, Trees of them, and the deepest of these.
-	Pauses  int      `json:"pauses"`
-	Trees   int      `json:"trees"`
-	Depth   int      `json:"depth"`
-	Ports   int      `json:"ports"` // egress ports that were held, and of hosts among them
-	Hosts   int      `json:"hosts"`
-	Worst   *Tree    `json:"worst,omitempty"` // the tree that held longest
-	Marks   *Marks   `json:"ecn,omitempty"`
-	Victims []Victim `json:"victims"`
-	// VictimFlows is how many flows were held though they do not use the congested port.
-	VictimFlows int `json:"victim_flows"`
+	Kind   Kind       `json:"kind"`
+	Where  string     `json:"where"`           // port, host or queue
+	What   string     `json:"what"`            // description, one sentence
+	Paused units.Time `json:"held_ps"`         // total paused time of egress queues that it caused
+	Share  float64    `json:"share"`           // share in all paused time
+	Pauses int        `json:"pauses"`          // pauses that it caused
+	Trees  int        `json:"trees"`           // trees of these pauses
+	Depth  int        `json:"depth"`           // depth of the deepest tree
+	Ports  int        `json:"ports"`           // egress ports that it paused
+	Hosts  int        `json:"hosts"`           // ports of hosts among them
+	Worst  *Tree      `json:"worst,omitempty"` // tree with the most paused time
+	Marks  *Marks     `json:"ecn,omitempty"`
+	// Victims are the most affected of VictimFlows flows that were paused although they do
+	// not use the congested port.
+	Victims     []Victim `json:"victims"`
+	VictimFlows int      `json:"victim_flows"`
 
 	roots []int
 	node  int
-	port  int // congested egress; -1: a host
+	port  int // congested egress port; -1: a host
 	class uint8
 }
 
 // Kind is a kind of cause.
 type Kind string
 
-// Kinds of causes, those that matter most first.
+// Kinds of causes, most important first.
 const (
 	KindDeadlock Kind = "deadlock"
 	KindHeadroom Kind = "headroom too small"
@@ -50,57 +50,57 @@ const (
 	KindDrops    Kind = "drops"
 )
 
-// Tree is a pause and all that it led to.
+// Tree is a pause and all pauses that it caused.
 type Tree struct {
-	Root      string      `json:"root"` // the queue that paused first
-	Sent      units.Time  `json:"sent_ps"`
-	Ended     units.Time  `json:"ended_ps"` // when the last of its pauses ended, or the run did
-	Held      units.Time  `json:"held_ps"`
-	Pauses    int         `json:"pauses"`
-	Depth     int         `json:"depth"`
-	Queue     units.Bytes `json:"queue_bytes"` // of the root, when it paused
-	Threshold units.Bytes `json:"threshold_bytes"`
-	Headroom  units.Bytes `json:"headroom_bytes"`
-	Reserved  units.Bytes `json:"headroom_size_bytes"`
-	Stored    units.Bytes `json:"stored_bytes"`
-	Holds     units.Bytes `json:"filled_bytes"` // frames in the queue at that moment
-	Filled    []Share     `json:"filled_by"`
-	Workloads []Share     `json:"filled_by_workload"`
-	Lines     []string    `json:"drawn"`
+	Root        string      `json:"root"` // queue that paused first
+	Sent        units.Time  `json:"sent_ps"`
+	Ended       units.Time  `json:"ended_ps"` // end of its last pause, or of the run
+	Paused      units.Time  `json:"held_ps"`  // total paused time
+	Pauses      int         `json:"pauses"`
+	Depth       int         `json:"depth"`
+	Queue       units.Bytes `json:"queue_bytes"` // length of the root queue when it paused, as measured by the policy
+	Threshold   units.Bytes `json:"threshold_bytes"`
+	Headroom    units.Bytes `json:"headroom_bytes"`
+	Reserved    units.Bytes `json:"headroom_size_bytes"`
+	Stored      units.Bytes `json:"stored_bytes"`
+	FilledBytes units.Bytes `json:"filled_bytes"` // bytes of frames in the queue at that time
+	Filled      []Share     `json:"filled_by"`    // flows with the largest shares
+	Workloads   []Share     `json:"filled_by_workload"`
+	Lines       []string    `json:"drawn"` // drawing of the tree
 }
 
-// Marks is whether senders were told before.
+// Marks describes whether a congested port marked frames before its first pause.
 type Marks struct {
-	Frames int         `json:"frames"` // that left the congested port shortly before its first pause
-	Marked int         `json:"marked"` // of these
-	Floor  units.Bytes `json:"marks_from_bytes"`
-	Queue  units.Bytes `json:"queue_bytes"` // of the congested port, at its first pause
-	On     bool        `json:"on"`          // frames are marked there at all
-	// Control is the congestion control of the hosts, unless a workload has its own.
+	Frames int         `json:"frames"`           // frames that departed in the markWindow before the first pause
+	Marked int         `json:"marked"`           // marked frames among them
+	Floor  units.Bytes `json:"marks_from_bytes"` // queue length above which frames are marked
+	Queue  units.Bytes `json:"queue_bytes"`      // length of the egress queue at the first pause
+	On     bool        `json:"on"`               // the port marks frames
+	// Control is the default congestion control of the hosts.
 	Control string `json:"congestion_control"`
 }
 
-// lately is how long before a pause marks are looked for.
-const lately = 50 * units.Microsecond
+// markWindow is the time before a pause in which marks are counted.
+const markWindow = 50 * units.Microsecond
 
-// maxShown is how many of a list are described one by one.
+// maxShown is the number of list items that are described one by one.
 const maxShown = 5
 
-// group is what a cause is found by.
-type group struct{ node, port int }
+// portKey identifies a port, or a host (port -1).
+type portKey struct{ node, port int }
 
-// congestion groups the trees of pauses by what they begin with: a port that cannot send what
-// comes, or a host that does not take it.
+// congestion groups pause trees by their origin: a congested egress port, or a host that does
+// not accept frames. Only pauses that wanted selects count.
 func (r *Run) congestion(wanted func(i int, c *Cause) bool) []*Cause {
-	found := make(map[group]*Cause)
+	found := make(map[portKey]*Cause)
 	var list []*Cause
-	of := make([]*Cause, len(r.pauses)) // by root
+	causes := make([]*Cause, len(r.pauses)) // by root
 	for i := range r.pauses {
 		p := &r.pauses[i]
 		if p.root != i {
 			continue
 		}
-		key := group{p.node, -1}
+		key := portKey{p.node, -1}
 		if !r.ports[p.node][p.port].host {
 			if key.port = r.contents(End{p.node, p.port, p.class}, p.sent).out; key.port < 0 {
 				key.port = p.port
@@ -112,19 +112,19 @@ func (r *Run) congestion(wanted func(i int, c *Cause) bool) []*Cause {
 			found[key] = c
 			list = append(list, c)
 		}
-		of[i] = c
+		causes[i] = c
 		c.roots = append(c.roots, i)
 	}
-	held := r.heldBy()
+	paused := r.pausedBy()
 	total := units.Time(0)
 	counted := make([]bool, len(r.pauses))
 	for i := range r.pauses {
-		total += held[i]
-		c := of[r.pauses[i].root]
+		total += paused[i]
+		c := causes[r.pauses[i].root]
 		if !wanted(i, c) {
 			continue
 		}
-		c.Held += held[i]
+		c.Paused += paused[i]
 		c.Pauses++
 		if root := r.pauses[i].root; !counted[root] {
 			counted[root] = true
@@ -134,31 +134,31 @@ func (r *Run) congestion(wanted func(i int, c *Cause) bool) []*Cause {
 	}
 	list = slices.DeleteFunc(list, func(c *Cause) bool { return c.Pauses == 0 })
 	for _, c := range list {
-		c.Share = float64(c.Held) / float64(max(1, total))
+		c.Share = float64(c.Paused) / float64(max(1, total))
 	}
-	slices.SortStableFunc(list, func(a, b *Cause) int { return cmp.Compare(b.Held, a.Held) })
+	slices.SortStableFunc(list, func(a, b *Cause) int { return cmp.Compare(b.Paused, a.Paused) })
 	for _, c := range list[:min(maxShown, len(list))] {
-		r.describe(c, held, wanted)
+		r.describe(c, paused, wanted)
 	}
 	return list
 }
 
-// heldBy is how long each pause held its egress queue.
-func (r *Run) heldBy() []units.Time {
-	held := make([]units.Time, len(r.pauses))
+// pausedBy returns, by pause, how long it paused its egress queue.
+func (r *Run) pausedBy() []units.Time {
+	paused := make([]units.Time, len(r.pauses))
 	r.eachSpan(func(_ End, s span) {
 		if s.by >= 0 {
-			held[s.by] += min(s.to, r.end) - s.from
+			paused[s.by] += min(s.to, r.end) - s.from
 		}
 	})
-	return held
+	return paused
 }
 
-// eachSpan calls use for every time in which an egress queue was held.
+// eachSpan calls use for every span in which an egress queue was blocked.
 func (r *Run) eachSpan(use func(e End, s span)) {
 	for node := range r.ports {
 		for at := range r.ports[node] {
-			for class, list := range r.ports[node][at].held {
+			for class, list := range r.ports[node][at].blocked {
 				for _, s := range list {
 					use(End{node, at, uint8(class)}, s)
 				}
@@ -167,10 +167,10 @@ func (r *Run) eachSpan(use func(e End, s span)) {
 	}
 }
 
-// describe fills in what is told of a cause.
-func (r *Run) describe(c *Cause, held []units.Time, wanted func(int, *Cause) bool) {
-	worst := r.worst(c, held, wanted)
-	c.Worst = r.tree(worst, held)
+// describe fills in the details of a cause.
+func (r *Run) describe(c *Cause, paused []units.Time, wanted func(int, *Cause) bool) {
+	worst := r.worst(c, paused, wanted)
+	c.Worst = r.tree(worst, paused)
 	first := &r.pauses[c.roots[0]]
 	if c.port < 0 {
 		r.describeHost(c)
@@ -180,12 +180,13 @@ func (r *Run) describe(c *Cause, held []units.Time, wanted func(int, *Cause) boo
 	r.victims(c, wanted)
 }
 
-// worst is the tree of a cause that held longest, of those of which a pause is wanted.
-func (r *Run) worst(c *Cause, held []units.Time, wanted func(int, *Cause) bool) int {
+// worst returns the root of the tree of a cause with the most paused time, among trees with a
+// wanted pause.
+func (r *Run) worst(c *Cause, paused []units.Time, wanted func(int, *Cause) bool) int {
 	sums := make(map[int]units.Time)
 	some := make(map[int]bool)
 	for i := range r.pauses {
-		sums[r.pauses[i].root] += held[i]
+		sums[r.pauses[i].root] += paused[i]
 		some[r.pauses[i].root] = some[r.pauses[i].root] || wanted(i, c)
 	}
 	best := -1
@@ -197,46 +198,46 @@ func (r *Run) worst(c *Cause, held []units.Time, wanted func(int, *Cause) bool) 
 	return best
 }
 
-// tree describes the tree of a root.
-func (r *Run) tree(root int, held []units.Time) *Tree {
+// tree describes the pause tree of a root.
+func (r *Run) tree(root int, paused []units.Time) *Tree {
 	p := &r.pauses[root]
-	t := &Tree{Root: r.pausing(p), Sent: p.sent, Queue: p.queue, Threshold: p.threshold, Headroom: p.headroom, Reserved: p.reserved,
+	t := &Tree{Root: r.queueName(p), Sent: p.sent, Queue: p.queue, Threshold: p.threshold, Headroom: p.headroom, Reserved: p.reserved,
 		Stored: p.buffered, Filled: []Share{}, Workloads: []Share{}}
 	for i := root; i < len(r.pauses); i++ {
 		if x := &r.pauses[i]; x.root == root {
 			t.Pauses++
-			t.Held += held[i]
+			t.Paused += paused[i]
 			t.Depth = max(t.Depth, x.depth)
 			t.Ended = max(t.Ended, min(x.ended, r.end))
 		}
 	}
 	if !r.ports[p.node][p.port].host {
 		in := r.contents(End{p.node, p.port, p.class}, p.sent)
-		t.Holds, t.Filled = in.total, in.flows
-	} else if t.Filled = r.towards(p); len(t.Filled) > 0 {
+		t.FilledBytes, t.Filled = in.total, in.flows
+	} else if t.Filled = r.waitingForHost(p); len(t.Filled) > 0 {
 		for _, s := range t.Filled {
-			t.Holds += s.Bytes
+			t.FilledBytes += s.Bytes
 		}
 	}
 	t.Workloads = workloads(t.Filled)
 	t.Filled = t.Filled[:min(maxShown, len(t.Filled))]
-	t.Lines = r.draw(root, held)
+	t.Lines = r.draw(root, paused)
 	return t
 }
 
-// towards are the flows whose frames wait for a host that paused.
-func (r *Run) towards(p *pause) []Share {
+// waitingForHost returns the flows whose frames wait for a host that paused.
+func (r *Run) waitingForHost(p *pause) []Share {
 	up := &r.ports[p.node][p.port]
 	bytes := make(map[int]units.Bytes)
 	total := units.Bytes(0)
-	r.waiting(&r.ports[up.peer][up.peerPort], p.class, min(p.ended, r.end-1), func(f *row) {
+	r.eachWaiting(&r.ports[up.peer][up.peerPort], p.class, min(p.ended, r.end-1), func(f *row) {
 		bytes[int(f.flow)] += units.Bytes(f.size)
 		total += units.Bytes(f.size)
 	})
 	return r.shares(bytes, total)
 }
 
-// workloads adds shares up by workload.
+// workloads sums shares by workload, largest first.
 func workloads(flows []Share) []Share {
 	list := []Share{}
 	for _, f := range flows {
@@ -252,20 +253,20 @@ func workloads(flows []Share) []Share {
 	return list
 }
 
-// pausing names the ingress queue of a pause, by the node from which its frames come.
-func (r *Run) pausing(p *pause) string {
+// queueName names the ingress queue that sent a pause.
+func (r *Run) queueName(p *pause) string {
 	return fmt.Sprintf("%s class %d", r.portName(p.node, p.port), p.class)
 }
 
-// describeHost says why a host paused.
+// describeHost describes why a host paused.
 func (r *Run) describeHost(c *Cause) {
 	c.Where = r.names[c.node]
 	c.Kind = KindSlowHost
-	c.What = fmt.Sprintf("%s takes frames more slowly than they come", c.Where)
+	c.What = fmt.Sprintf("%s accepts frames more slowly than they arrive", c.Where)
 	for _, f := range r.faults {
 		if f.what == "stuck" && f.node == c.node {
 			c.Kind = KindStuck
-			c.What = fmt.Sprintf("%s is stuck from %s%s: it takes nothing and pauses", c.Where, f.from.Human(), until(f.to))
+			c.What = fmt.Sprintf("%s is stuck from %s%s: it accepts no frames and pauses its switch", c.Where, f.from.Human(), until(f.to))
 			return
 		}
 	}
@@ -278,13 +279,13 @@ func until(to units.Time) string {
 	return " to " + to.Human()
 }
 
-// describePort says why a port cannot send what comes.
+// describePort describes why a port is congested.
 func (r *Run) describePort(c *Cause, first *pause) {
 	p := &r.ports[c.node][c.port]
 	c.Where = r.portName(c.node, c.port)
 	egress := End{c.node, c.port, first.class}
 	m := &Marks{Floor: p.ecn, Queue: r.egress(egress, first.sent), On: p.ecn >= 0, Control: r.config.Hosts.CC.Name}
-	m.Frames, m.Marked = r.marked(egress, max(0, first.sent-lately), first.sent)
+	m.Frames, m.Marked = r.marked(egress, max(0, first.sent-markWindow), first.sent)
 	c.Marks = m
 	bytes := make(map[int]units.Bytes)
 	for in := range r.ports[c.node] {
@@ -301,25 +302,25 @@ func (r *Run) describePort(c *Cause, first *pause) {
 		}
 	}
 	usual := r.usualRate(r.ports[p.peer][p.peerPort].host)
-	meet := fmt.Sprintf("%s from %s want to leave by %s (%s)", plural(flows, "flow"), plural(len(sources), "host"), c.Where, p.rate)
+	load := fmt.Sprintf("congested by %s from %s", plural(flows, "flow"), plural(len(sources), "host"))
 	switch {
 	case p.rate < usual:
 		c.Kind = KindSlowLink
-		c.What = fmt.Sprintf("%s is slow: %s, where such links have %s; %s", c.Where, p.rate, usual, meet)
-	case m.On && m.Queue <= m.Floor && r.heeds(bytes):
+		c.What = fmt.Sprintf("%s is slow: %s, while most such links have %s; %s", c.Where, p.rate, usual, load)
+	case m.On && m.Queue <= m.Floor && r.needMarks(bytes):
 		c.Kind = KindECN
-		c.What = fmt.Sprintf("%s pauses before it marks: marks begin at %s, and with %s in its queue the threshold of %s was reached; %s",
-			c.Where, m.Floor.Human(), m.Queue.Human(), r.pausing(first), meet)
+		c.What = fmt.Sprintf("%s pauses before it marks: marking starts at %s, but %s paused when the egress queue was only %s; %s",
+			c.Where, m.Floor.Human(), r.queueName(first), m.Queue.Human(), load)
 	case len(sources) > 1:
 		c.Kind = KindIncast
-		c.What = meet
+		c.What = fmt.Sprintf("%s (%s) is %s", c.Where, p.rate, load)
 	default:
 		c.Kind = KindPort
-		c.What = meet
+		c.What = fmt.Sprintf("%s (%s) is %s", c.Where, p.rate, load)
 	}
 }
 
-// usualRate is the rate that most links have that lead to hosts, or to switches.
+// usualRate returns the most common rate of links from switches to hosts, or to switches.
 func (r *Run) usualRate(toHosts bool) units.Rate {
 	count := make(map[units.Rate]int)
 	best := units.Rate(0)
@@ -345,12 +346,12 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%s %ss", units.Thousands(uint64(n)), what)
 }
 
-// maxLines is how long the drawing of a tree gets.
+// maxLines is the maximum number of lines in the drawing of a tree.
 const maxLines = 12
 
-// draw draws a tree: who paused whom, and how long that held. Pauses of one queue because of
-// the same pause are one line, and so are the hosts that one switch stopped.
-func (r *Run) draw(root int, held []units.Time) []string {
+// draw draws a tree: who paused whom, and for how long. Pauses of the same queue with the same
+// cause share a line.
+func (r *Run) draw(root int, paused []units.Time) []string {
 	children := make(map[int][]int)
 	for i := root + 1; i < len(r.pauses); i++ {
 		if p := &r.pauses[i]; p.root == root && p.parent >= 0 {
@@ -364,25 +365,25 @@ func (r *Run) draw(root int, held []units.Time) []string {
 		time := units.Time(0)
 		var next []int
 		for _, i := range same {
-			time += held[i]
+			time += paused[i]
 			next = append(next, children[i]...)
 		}
 		line := fmt.Sprintf("%s%s paused %s at %s", strings.Repeat("  ", depth), r.names[p.node], r.names[r.ports[p.node][p.port].peer], p.sent.Human())
 		if len(same) > 1 {
 			line += fmt.Sprintf(" and %d more times", len(same)-1)
 		}
-		lines = append(lines, line+fmt.Sprintf(": held for %s", time.Human()))
+		lines = append(lines, line+fmt.Sprintf(", for %s", time.Human()))
 		for len(next) > 0 {
 			first := &r.pauses[next[0]]
-			var alike, others []int
+			var siblings, others []int
 			for _, i := range next {
 				if x := &r.pauses[i]; x.node == first.node && x.port == first.port && x.class == first.class {
-					alike = append(alike, i)
+					siblings = append(siblings, i)
 				} else {
 					others = append(others, i)
 				}
 			}
-			visit(alike, depth+1)
+			visit(siblings, depth+1)
 			next = others
 		}
 	}

@@ -6,8 +6,7 @@ import (
 	"github.com/xoff-net/xoff/internal/analysis/explain"
 )
 
-// What is full is the queue of the port to the one host to which eight send, not those by
-// which frames come.
+// Eight hosts send to one: the egress queue to that host rejects frames, not an ingress queue.
 func TestDropsOfLossyClasses(t *testing.T) {
 	r, _ := recorded(t, `
 name: lossy
@@ -23,13 +22,13 @@ run: {arrivals: 50us, stop: {when: time, at_most: 100us}}
 	if err != nil || len(e.Drops) == 0 {
 		t.Fatalf("%v, %d drops", err, len(e.Drops))
 	}
-	// A frame of 1,048 B did not fit: between 200,000 - 1,048 and 200,000 B are there.
+	// A frame of 1,048 B did not fit: the queue has between 200,000 - 1,048 and 200,000 B.
 	d := e.Drops[0]
-	if !d.Egress || d.Queue != "leaf0.to-host0 class 1" || d.Threshold != 200_000 || d.Held <= 200_000-1048 || d.Held > 200_000 {
+	if !d.Egress || d.Queue != "leaf0.to-host0 class 1" || d.Threshold != 200_000 || d.Queued <= 200_000-1048 || d.Queued > 200_000 {
 		t.Errorf("got %+v, want the queue of leaf0.to-host0", d)
 	}
 	only, err := r.Explain(explain.Options{At: -1, Ports: "leaf0.to-host0"})
 	if err != nil || len(only.Drops) != len(e.Drops) {
-		t.Errorf("%v, of that port %d of %d lines", err, len(only.Drops), len(e.Drops))
+		t.Errorf("%v, %d of %d drops are at that port", err, len(only.Drops), len(e.Drops))
 	}
 }

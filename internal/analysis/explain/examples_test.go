@@ -8,14 +8,14 @@ import (
 	"github.com/xoff-net/xoff/internal/analysis/explain"
 )
 
-// Every flow control, policy, topology and deadlock handler of the examples can be explained,
-// and parts add up there, too.
+// Runs of all examples, with every flow control, policy, topology and deadlock handler in
+// them, can be explained, and the parts of flows add up.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob("../../../examples/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal(err)
 	}
-	late := map[string]bool{"dsh-fig14.yaml": true, "long-haul.yaml": true, "websearch.yaml": true} // flows start later
+	late := map[string]bool{"dsh-fig14.yaml": true, "long-haul.yaml": true, "websearch.yaml": true} // their flows start late
 	type run struct {
 		file string
 		set  []string
@@ -53,12 +53,12 @@ func TestExamples(t *testing.T) {
 				}
 				for _, s := range steps {
 					if s.From != at {
-						t.Fatalf("flow %d: a step from %d after %d", id, s.From, at)
+						t.Fatalf("flow %d: a step starts at %d, want %d", id, s.From, at)
 					}
 					at = s.To
 				}
 				if at != end {
-					t.Fatalf("flow %d: parts end at %d, the flow at %d", id, at, end)
+					t.Fatalf("flow %d: parts end at %d, the flow ends at %d", id, at, end)
 				}
 			}
 		})

@@ -16,98 +16,98 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Options say what is to be explained: everything, what concerns ports, or what stood at a
-// time.
+// Options restrict an explanation to some ports or to a point in time.
 type Options struct {
-	Ports string     // pattern; empty: all
-	At    units.Time // below 0: at any time
+	Ports string     // pattern of ports; empty: all
+	At    units.Time // only pauses active at this time; negative: all
 }
 
-// Explanation is why a run went as it did; what matters most comes first.
+// Explanation lists the causes of pauses, drops and slow flows of a run, most important first.
 type Explanation struct {
 	Scenario   string      `json:"scenario"`
 	Seed       uint64      `json:"seed"`
 	Headline   string      `json:"headline"`
 	Causes     []*Cause    `json:"causes"`
-	More       int         `json:"more_causes"` // that are not described one by one
+	More       int         `json:"more_causes"` // number of further causes
 	Deadlocks  []Deadlock  `json:"deadlocks"`
 	Drops      []Drops     `json:"drops"`
 	Stragglers []Straggler `json:"stragglers"`
 	Faults     []Fault     `json:"faults"`
-	Slowest    []Slow      `json:"slowest"` // flows
+	Slowest    []Slow      `json:"slowest"` // flows with the largest slowdown
 }
 
 // Deadlock is a loop of queues that wait for each other.
 type Deadlock struct {
 	Onset  units.Time  `json:"onset_ps"`
-	End    *units.Time `json:"end_ps"` // null: it stands at the end of the run
+	End    *units.Time `json:"end_ps"` // null: it lasts until the end of the run
 	Loop   []Stuck     `json:"loop"`   // each waits for the next, the last for the first
-	Closed string      `json:"closed"` // how
-	Queues int         `json:"queues"` // that are stuck, of the loop or behind it
+	Closed string      `json:"closed"` // how the loop was closed, in words
+	Queues int         `json:"queues"` // stuck queues: in the loop or behind it
 }
 
-// Stuck is a queue of a loop.
+// Stuck is a queue in the loop of a deadlock.
 type Stuck struct {
 	Queue  string      `json:"queue"`
 	Paused units.Time  `json:"paused_ps"`
 	Bytes  units.Bytes `json:"bytes"`
 }
 
-// Drops are those of one queue for one reason.
+// Drops are the drops of one queue for one reason.
 type Drops struct {
-	Queue     string      `json:"queue"` // ingress; egress where a lossy class had no room
-	Egress    bool        `json:"egress"`
-	Reason    string      `json:"reason"`
-	Frames    int         `json:"frames"`
-	Flows     int         `json:"flows"`
-	First     units.Time  `json:"first_ps"`
-	Last      units.Time  `json:"last_ps"`
-	Held      units.Bytes `json:"queue_bytes"` // at the first
+	Queue  string     `json:"queue"` // ingress queue, or the egress queue that rejected a lossy frame
+	Egress bool       `json:"egress"`
+	Reason string     `json:"reason"`
+	Frames int        `json:"frames"`
+	Flows  int        `json:"flows"`
+	First  units.Time `json:"first_ps"`
+	Last   units.Time `json:"last_ps"`
+	// State at the first drop: of the queue, of the port's headroom, and of the buffer.
+	Queued    units.Bytes `json:"queue_bytes"`
 	Threshold units.Bytes `json:"threshold_bytes"`
-	Headroom  units.Bytes `json:"headroom_bytes"`
+	Headroom  units.Bytes `json:"headroom_bytes"` // headroom in use
 	Reserved  units.Bytes `json:"headroom_size_bytes"`
 	Stored    units.Bytes `json:"stored_bytes"`
 
 	reason probe.Reason
 }
 
-// Straggler is what held an operation up.
+// Straggler is the flow that an operation of a workload waited for.
 type Straggler struct {
 	Workload  string     `json:"workload"`
 	Operation int64      `json:"operation"`
-	Took      units.Time `json:"took_ps"` // of the slowest step
+	Took      units.Time `json:"took_ps"` // time of the slowest step
 	Ideal     units.Time `json:"ideal_ps"`
 	Slow
 }
 
-// Slow is a flow and where most of its time went.
+// Slow is a flow and the largest part of its time.
 type Slow struct {
 	Flow     int        `json:"flow"`
-	Of       string     `json:"of"`
+	Of       string     `json:"of"` // workload
 	Src      string     `json:"src"`
 	Dst      string     `json:"dst"`
-	FCT      units.Time `json:"fct_ps"` // so far, if it did not finish
+	FCT      units.Time `json:"fct_ps"` // up to the end of the run if it did not finish
 	Slowdown float64    `json:"slowdown"`
 	Mostly   string     `json:"mostly"`
 }
 
-// Fault is one of the scenario and what followed.
+// Fault is a fault of the scenario and its effects.
 type Fault struct {
 	What   string     `json:"what"`
 	From   units.Time `json:"from_ps"`
 	To     units.Time `json:"to_ps"`
-	Lost   int        `json:"frames_lost"` // at its link while it lasted
-	Pauses int        `json:"pauses"`      // that began while it lasted
-	Before int        `json:"pauses_before"`
+	Lost   int        `json:"frames_lost"`   // frames that its link corrupted or lost
+	Pauses int        `json:"pauses"`        // pauses that started during the fault
+	Before int        `json:"pauses_before"` // pauses that started in an equally long time before it
 }
 
-// Explain says what mattered in a run.
+// Explain finds the causes of pauses, drops and slow flows.
 func (r *Run) Explain(o Options) (*Explanation, error) {
-	chosen, err := r.chosen(o.Ports)
+	selected, err := r.selectPorts(o.Ports)
 	if err != nil {
 		return nil, err
 	}
-	at := func(node, port int) bool { return chosen == nil || chosen[node] != nil && chosen[node][port] }
+	at := func(node, port int) bool { return selected == nil || selected[node] != nil && selected[node][port] }
 	wanted := func(i int, c *Cause) bool {
 		p := &r.pauses[i]
 		if o.At >= 0 && (o.At < p.sent || o.At >= p.ended) {
@@ -117,19 +117,19 @@ func (r *Run) Explain(o Options) (*Explanation, error) {
 		return at(p.node, p.port) || at(up.peer, up.peerPort) || at(c.node, max(0, c.port))
 	}
 	e := &Explanation{Scenario: r.Summary.Scenario, Seed: r.Summary.Seed, Deadlocks: []Deadlock{}, Stragglers: []Straggler{}, Slowest: []Slow{}}
-	e.Drops = r.dropped(func(d *drop) bool {
+	e.Drops = r.groupDrops(func(d *drop) bool {
 		return (at(d.node, d.port) || d.out >= 0 && at(d.node, d.out)) && (o.At < 0 || d.at <= o.At)
 	})
 	list := r.congestion(wanted)
 	e.More = max(0, len(list)-maxShown)
-	if chosen == nil {
+	if selected == nil {
 		if e.Deadlocks, err = r.deadlocks(o.At); err != nil {
 			return nil, err
 		}
 	}
-	e.Causes = slices.Concat(r.first(e), list[:min(maxShown, len(list))])
-	e.Faults = r.faultStories(at)
-	if chosen == nil && o.At < 0 {
+	e.Causes = slices.Concat(r.violations(e), list[:min(maxShown, len(list))])
+	e.Faults = r.faultEffects(at)
+	if selected == nil && o.At < 0 {
 		if e.Stragglers, err = r.stragglers(); err != nil {
 			return nil, err
 		}
@@ -139,8 +139,8 @@ func (r *Run) Explain(o Options) (*Explanation, error) {
 	return e, nil
 }
 
-// chosen are the ports that a pattern means; nil: all.
-func (r *Run) chosen(pattern string) ([][]bool, error) {
+// selectPorts returns the ports that match a pattern, by node and port; nil: all.
+func (r *Run) selectPorts(pattern string) ([][]bool, error) {
 	if pattern == "" {
 		return nil, nil
 	}
@@ -158,13 +158,14 @@ func (r *Run) chosen(pattern string) ([][]bool, error) {
 	return g.PortsLike(pattern)
 }
 
-// first are the causes that come before congestion: what a lossless fabric must not do.
-func (r *Run) first(e *Explanation) []*Cause {
+// violations returns the causes that rank above congestion: deadlocks, and drops in lossless
+// classes.
+func (r *Run) violations(e *Explanation) []*Cause {
 	var list []*Cause
 	for _, d := range e.Deadlocks {
 		c := &Cause{Kind: KindDeadlock, Victims: []Victim{}, port: -1}
 		c.Where = d.Loop[0].Queue
-		c.What = fmt.Sprintf("%s wait for each other since %s", plural(len(d.Loop), "queue"), d.Onset.Human())
+		c.What = fmt.Sprintf("%s wait for each other, starting at %s", plural(len(d.Loop), "queue"), d.Onset.Human())
 		if d.End != nil {
 			c.What += ", until " + d.End.Human()
 		}
@@ -175,35 +176,35 @@ func (r *Run) first(e *Explanation) []*Cause {
 		if d.reason != probe.Lossless {
 			continue
 		}
-		room := fmt.Sprintf("%s of %s headroom were taken", d.Headroom.Human(), d.Reserved.Human())
+		room := fmt.Sprintf("%s of %s headroom were used", d.Headroom.Human(), d.Reserved.Human())
 		if d.Reserved == 0 {
 			room = "it has no headroom"
 		}
 		list = append(list, &Cause{Kind: KindHeadroom, Where: d.Queue, Victims: []Victim{}, port: -1, What: fmt.Sprintf(
-			"%s dropped %s that must not be lost, the first at %s: %s, with %s in the queue (threshold %s)",
-			d.Queue, plural(d.Frames, "frame"), d.First.Human(), room, d.Held.Human(), d.Threshold.Human())})
+			"%s dropped %s of a lossless class, the first at %s: %s, with %s in the queue (threshold %s)",
+			d.Queue, plural(d.Frames, "frame"), d.First.Human(), room, d.Queued.Human(), d.Threshold.Human())})
 	}
 	return list
 }
 
-// headline is the most important thing in a line.
+// headline summarises the most important cause in one line.
 func (r *Run) headline(e *Explanation) string {
 	if len(e.Causes) > 0 {
 		c := e.Causes[0]
 		return fmt.Sprintf("%s: %s", c.Kind, c.What)
 	}
 	for _, d := range e.Drops {
-		return fmt.Sprintf("%s: %s lost %s (%s)", KindDrops, d.Queue, plural(d.Frames, "frame"), d.Reason)
+		return fmt.Sprintf("%s: %s dropped %s (%s)", KindDrops, d.Queue, plural(d.Frames, "frame"), d.Reason)
 	}
 	if len(e.Slowest) > 0 {
 		s := &e.Slowest[0]
-		return fmt.Sprintf("no pauses and no drops; the slowest flow, %d, took %.1f times as long as alone, most of it %s", s.Flow, s.Slowdown, s.Mostly)
+		return fmt.Sprintf("no pauses and no drops; the slowest flow, %d, has a slowdown of %.1f, mostly %s", s.Flow, s.Slowdown, s.Mostly)
 	}
 	return "no pauses and no drops"
 }
 
-// heeds reports whether flows slow down only when they are told by marks.
-func (r *Run) heeds(flows map[int]units.Bytes) bool {
+// needMarks reports whether all flows have a congestion control that slows down only on marks.
+func (r *Run) needMarks(flows map[int]units.Bytes) bool {
 	cfg := r.config
 	entry, err := cc.Algorithms.Get(cfg.Hosts.CC.Name)
 	if err != nil || entry.Traits&registry.NeedsMarks == 0 {
@@ -218,14 +219,14 @@ func (r *Run) heeds(flows map[int]units.Bytes) bool {
 	return true
 }
 
-// dropped groups drops by queue and reason: those of lossless classes first, then by number.
-func (r *Run) dropped(wanted func(*drop) bool) []Drops {
+// groupDrops groups drops by queue and reason: lossless classes first, then by number.
+func (r *Run) groupDrops(wanted func(*drop) bool) []Drops {
 	type key struct {
 		End
 		egress bool
 		why    probe.Reason
 	}
-	list, places := []Drops{}, make(map[key]int)
+	list, index := []Drops{}, make(map[key]int)
 	flows := make(map[key]map[int]bool)
 	for i := range r.drops {
 		d := &r.drops[i]
@@ -236,12 +237,12 @@ func (r *Run) dropped(wanted func(*drop) bool) []Drops {
 		if k.egress {
 			k.Port = d.out
 		}
-		at, known := places[k]
+		at, known := index[k]
 		if !known {
 			at = len(list)
-			places[k], flows[k] = at, make(map[int]bool)
+			index[k], flows[k] = at, make(map[int]bool)
 			list = append(list, Drops{Queue: fmt.Sprintf("%s class %d", r.portName(k.Node, k.Port), d.class), Egress: k.egress, Reason: d.reason.String(), First: d.at,
-				Held: d.queue, Threshold: d.threshold, Headroom: d.headroom, Reserved: d.reserved, Stored: d.stored, reason: d.reason})
+				Queued: d.queue, Threshold: d.threshold, Headroom: d.headroom, Reserved: d.reserved, Stored: d.stored, reason: d.reason})
 		}
 		x := &list[at]
 		x.Frames++
@@ -257,6 +258,7 @@ func (r *Run) dropped(wanted func(*drop) bool) []Drops {
 	return list
 }
 
+// lossless returns 1 for drops in a lossless class, else 0.
 func lossless(d *Drops) int {
 	if d.reason == probe.Lossless {
 		return 1
@@ -264,13 +266,14 @@ func lossless(d *Drops) int {
 	return 0
 }
 
-// deadlocks reads those that were found; with a time, those that stood then.
+// deadlocks reads the deadlocks of the run; if at is not negative, only those that existed
+// then.
 func (r *Run) deadlocks(at units.Time) ([]Deadlock, error) {
 	t, err := r.table(deadlocksTable, []string{"deadlock", "onset_ps", "end_ps", "port", "class", "paused_ps", "bytes", "hop"}, []string{"node", "peer"})
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := t.translated("node", r.names)
+	nodes, err := t.indices("node", r.names)
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +309,7 @@ func (r *Run) deadlocks(at units.Time) ([]Deadlock, error) {
 			}
 		}
 		if last >= 0 {
-			d.Closed = r.closing(End{int(nodes[last]), int(t.ints["port"][last]), uint8(t.ints["class"][last])}, units.Time(t.ints["paused_ps"][last]))
+			d.Closed = r.closedBy(End{int(nodes[last]), int(t.ints["port"][last]), uint8(t.ints["class"][last])}, units.Time(t.ints["paused_ps"][last]))
 		}
 	}
 	return slices.DeleteFunc(list, func(d Deadlock) bool {
@@ -314,23 +317,23 @@ func (r *Run) deadlocks(at units.Time) ([]Deadlock, error) {
 	}), nil
 }
 
-// closing says which pause closed a loop, and what it began with.
-func (r *Run) closing(e End, at units.Time) string {
-	text := fmt.Sprintf("the last of them to stop was %s class %d, at %s", r.portName(e.Node, e.Port), e.Class, at.Human())
-	for _, s := range r.ports[e.Node][e.Port].held[e.Class] {
+// closedBy describes the pause that closed a loop, and the root of its tree.
+func (r *Run) closedBy(e End, at units.Time) string {
+	text := fmt.Sprintf("the loop closed when %s class %d was paused at %s", r.portName(e.Node, e.Port), e.Class, at.Human())
+	for _, s := range r.ports[e.Node][e.Port].blocked[e.Class] {
 		if s.from <= at && at < s.to && s.by >= 0 {
 			p := &r.pauses[s.by]
 			root := &r.pauses[p.root]
-			text += fmt.Sprintf(", paused by %s with %s in its queue (threshold %s)", r.names[p.node], p.queue.Human(), p.threshold.Human())
+			text += fmt.Sprintf(" by %s with %s in its queue (threshold %s)", r.names[p.node], p.queue.Human(), p.threshold.Human())
 			if p.root != s.by {
-				text += fmt.Sprintf("; that began at %s with %s", root.sent.Human(), r.pausing(root))
+				text += fmt.Sprintf("; the root of that pause is %s, which paused at %s", r.queueName(root), root.sent.Human())
 			}
 		}
 	}
 	return text
 }
 
-// stragglers are those of the operations that took longest against an empty network.
+// stragglers returns the stragglers of the operations with the largest delay over the ideal.
 func (r *Run) stragglers() ([]Straggler, error) {
 	list := []Straggler{}
 	if _, err := os.Stat(filepath.Join(r.folder, "operations.parquet")); err != nil {
@@ -354,26 +357,26 @@ func (r *Run) stragglers() ([]Straggler, error) {
 	return list, nil
 }
 
-// slow says where most of the time of a flow went.
+// slow returns a flow with the largest part of its time.
 func (r *Run) slow(id int) Slow {
 	f := &r.flows[id]
-	s := Slow{Flow: id, Of: f.workload, Src: r.names[f.src], Dst: r.names[f.dst], FCT: r.lasted(f), Mostly: "unknown"}
+	s := Slow{Flow: id, Of: f.workload, Src: r.names[f.src], Dst: r.names[f.dst], FCT: r.duration(f), Mostly: "unknown"}
 	s.Slowdown = math.Round(100*float64(s.FCT)/float64(f.ideal)) / 100
-	if story, err := r.Flow(id); err == nil {
-		s.Mostly = story.mostly()
+	if b, err := r.Flow(id); err == nil {
+		s.Mostly = b.mostly()
 	}
 	return s
 }
 
-// lasted is how long a flow took, or takes already.
-func (r *Run) lasted(f *flow) units.Time {
+// duration returns the FCT of a flow, or the time up to the end of the run.
+func (r *Run) duration(f *flow) units.Time {
 	if f.fct != none {
 		return f.fct
 	}
 	return max(0, r.end-f.start)
 }
 
-// slowest are the flows with the largest slowdowns.
+// slowest returns the flows with the largest slowdown.
 func (r *Run) slowest() []Slow {
 	var ids []int
 	for i := range r.flows {
@@ -381,7 +384,7 @@ func (r *Run) slowest() []Slow {
 			ids = append(ids, i)
 		}
 	}
-	ratio := func(i int) float64 { return float64(r.lasted(&r.flows[i])) / float64(r.flows[i].ideal) }
+	ratio := func(i int) float64 { return float64(r.duration(&r.flows[i])) / float64(r.flows[i].ideal) }
 	slices.SortStableFunc(ids, func(a, b int) int { return cmp.Compare(ratio(b), ratio(a)) })
 	list := []Slow{}
 	for _, id := range ids[:min(3, len(ids))] {
@@ -390,8 +393,8 @@ func (r *Run) slowest() []Slow {
 	return list
 }
 
-// faultStories tells what followed each fault.
-func (r *Run) faultStories(at func(node, port int) bool) []Fault {
+// faultEffects returns the faults of the selected ports and their effects.
+func (r *Run) faultEffects(at func(node, port int) bool) []Fault {
 	list := []Fault{}
 	for _, f := range r.faults {
 		if !at(f.node, max(0, f.port)) && (f.port < 0 || !at(f.peer, f.peerPort)) {
@@ -404,7 +407,7 @@ func (r *Run) faultStories(at func(node, port int) bool) []Fault {
 		case "down":
 			x.What = fmt.Sprintf("link %s-%s is down", r.names[f.node], r.names[f.peer])
 		default:
-			x.What = fmt.Sprintf("link %s-%s damages frames", r.names[f.node], r.names[f.peer])
+			x.What = fmt.Sprintf("link %s-%s corrupts frames", r.names[f.node], r.names[f.peer])
 		}
 		for i := range r.drops {
 			d := &r.drops[i]

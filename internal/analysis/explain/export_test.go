@@ -2,7 +2,7 @@ package explain
 
 import "github.com/xoff-net/xoff/base/units"
 
-// PauseView is a pause as tests see it.
+// PauseView exports a pause to tests.
 type PauseView struct {
 	Node         string
 	Port         int
@@ -12,7 +12,7 @@ type PauseView struct {
 	Parent, Root int
 }
 
-// PauseList lists the pauses of a run, in order of time, then of nodes.
+// PauseList returns the pauses of a run, by time and then by node.
 func (r *Run) PauseList() []PauseView {
 	var list []PauseView
 	for _, p := range r.pauses {

@@ -9,64 +9,64 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Part is a kind of time that a flow spends.
+// Part is a category of the time of a flow.
 type Part uint8
 
 // Parts of the time of a flow.
 const (
-	Serialisation Part = iota // a frame of it is being sent
-	Propagation               // it is on a cable, or in the pipeline of a switch
-	OwnQueue                  // it waits behind frames of the same flow
-	Queueing                  // it waits behind frames of others
-	Held                      // a pause holds it
-	Unserved                  // the wire is free and nothing is paused: it waits for credit, or for its turn
+	Serialisation Part = iota // a frame is being sent
+	Propagation               // a frame is on a cable, or in the pipeline of a switch
+	OwnQueue                  // a frame waits behind frames of the same flow
+	Queueing                  // a frame waits behind frames of other flows
+	Paused                    // a frame is paused
+	Unserved                  // the port is idle and not paused: the frame waits for credit, or for its turn
 	Pacing                    // congestion control spaces packets
 	Window                    // the window is full until a timer of congestion control opens it
-	Lost                      // from a packet's departure until its loss is noticed
-	Receiver                  // a host has the frame and has not taken it yet
+	Lost                      // from a packet's departure until its loss is detected
+	Receiver                  // a host has received the frame and not accepted it yet
 	Unfinished                // from its last frame to the end of the run
 	numParts
 )
 
-var partNames = [numParts]string{"serialisation", "propagation", "behind itself", "queueing", "held by pause", "unserved", "pacing",
-	"window", "lost and sent again", "receiver", "unfinished"}
+var partNames = [numParts]string{"serialisation", "propagation", "own queueing", "queueing", "paused", "unserved", "pacing",
+	"window", "loss recovery", "receiver", "unfinished"}
 
 func (p Part) String() string { return partNames[p] }
 
-// MarshalText writes the name.
+// MarshalText implements encoding.TextMarshaler.
 func (p Part) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// Step is a piece of the time of a flow: what it waited for, from the start to the last ACK,
-// where each step waited for the one before it.
+// Step is a span of the critical path of a flow, from its start to its last ACK. Each step
+// starts when the previous one ends.
 type Step struct {
 	From, To units.Time
 	Part     Part
 	Node     int
 	Port     int   // -1: none
-	Back     bool  // of an ACK, NACK or CNP
-	Round    int   // the round trip that the window waited for; 0: none
-	Behind   int32 // Queueing: flow; -1: a control frame of the link
-	Pause    int   // Held: place in the pauses; -1: not known
+	Back     bool  // the frame is an ACK, NACK or CNP
+	Round    int   // number of the round trip that the full window waited for; 0: none
+	Behind   int32 // Queueing: the other flow; -1: a control frame of the link
+	Pause    int   // Paused: index of the pause; -1: unknown
 	Seq      uint32
-	by       why // Lost: how it was noticed
+	by       why // Lost: how the loss was detected
 }
 
-// walk goes back through the life of a flow.
+// walk follows the critical path of a flow backwards.
 type walk struct {
 	*Run
 	flow  int32
-	steps []Step // the last one first
+	steps []Step // last one first
 	round int
 }
 
-// Steps returns what a flow waited for from its start to its last ACK, or to the end of the
-// run. They follow each other without a gap.
+// Steps returns the critical path of a flow, from its start to its last ACK or to the end of
+// the run, without gaps.
 func (r *Run) Steps(id int) ([]Step, error) {
 	if id < 0 || id >= len(r.flows) {
-		return nil, fmt.Errorf("there is no flow %d; allowed: 0 to %d", id, len(r.flows)-1)
+		return nil, fmt.Errorf("no flow %d (expected 0 to %d)", id, len(r.flows)-1)
 	}
-	if r.flows[id].absent {
-		return nil, fmt.Errorf("flow %d never started; allowed: those of flows.parquet", id)
+	if r.flows[id].neverStarted {
+		return nil, fmt.Errorf("flow %d never started (expected a flow in flows.parquet)", id)
 	}
 	w := &walk{Run: r, flow: int32(id)}
 	f := &r.flows[id]
@@ -84,7 +84,7 @@ func (r *Run) Steps(id int) ([]Step, error) {
 	return w.steps, nil
 }
 
-// add adds a step before those that are known; one of no length is left out.
+// add adds a step before the known ones. It ignores empty steps.
 func (w *walk) add(s Step) {
 	if s.From < s.To {
 		s.Round = w.round
@@ -92,12 +92,12 @@ func (w *walk) add(s Step) {
 	}
 }
 
-// arrived goes back from the arrival of a frame at a port to the start of the flow.
+// arrived walks back from the arrival of a frame at a port to the start of the flow.
 func (w *walk) arrived(node, at int, came units.Time) error {
 	for {
 		i := w.before(node, at, came, w.flow)
 		if i < 0 {
-			return fmt.Errorf("no frame of it reached %s at %s: the record is not complete", w.names[node], exact(came))
+			return fmt.Errorf("no frame of the flow reached %s at %s: the record is incomplete", w.names[node], formatExact(came))
 		}
 		f := &w.frames[i]
 		p := &w.ports[f.node][f.port]
@@ -124,8 +124,8 @@ func (w *walk) arrived(node, at int, came units.Time) error {
 	}
 }
 
-// source goes back from the departure of a data packet at its source, packet by packet, to
-// the start of the flow, or to the arrival of the frame that the source waited for.
+// source walks back from the departure of a data packet at its source, packet by packet, to
+// the start of the flow (done) or to the arrival of the frame that the source waited for.
 func (w *walk) source(i int32) (came units.Time, done bool) {
 	w.round = 0
 	for {
@@ -163,7 +163,7 @@ func (w *walk) source(i int32) (came units.Time, done bool) {
 			here.Seq = l.seq
 			step(Serialisation, l.at, sent)
 			i = last
-		default: // a loss was noticed
+		default: // a loss was detected
 			last := w.sentBefore(i, int64(f.seq))
 			w.waited(f, f.came, f.at, false)
 			step(Pacing, f.since, f.came)
@@ -175,7 +175,7 @@ func (w *walk) source(i int32) (came units.Time, done bool) {
 	}
 }
 
-// rounds begins a round trip that the window waited for.
+// rounds starts a new round trip that the full window waited for.
 func (w *walk) rounds() {
 	w.round = 1
 	for i := len(w.steps) - 1; i >= 0; i-- {
@@ -186,8 +186,8 @@ func (w *walk) rounds() {
 	}
 }
 
-// sentBefore returns the data packet of the flow that left its source before another one;
-// with a number, the last such of that packet.
+// sentBefore returns the data packet of the flow that left its source before frame i. If seq
+// is not negative, it returns the previous transmission of that packet.
 func (w *walk) sentBefore(i int32, seq int64) int32 {
 	list := w.flows[w.flow].sent
 	at, _ := slices.BinarySearch(list, i)
@@ -196,8 +196,7 @@ func (w *walk) sentBefore(i int32, seq int64) int32 {
 	return list[at]
 }
 
-// waited divides the time in which a frame waited for its wire: a pause held it, or the wire
-// was taken, or neither.
+// waited adds the steps in which a frame waited for its port: paused, queued, or neither.
 func (w *walk) waited(f *row, from, to units.Time, back bool) {
 	w.divide(f, from, to, func(s Step) {
 		s.Back = back
@@ -205,27 +204,26 @@ func (w *walk) waited(f *row, from, to units.Time, back bool) {
 	})
 }
 
-// divide calls use for the pieces of the time in which a frame waits for its port, the last
-// one first.
+// divide calls use for the steps in which a frame waits for its port, last one first.
 func (r *Run) divide(f *row, from, to units.Time, use func(Step)) {
 	p := &r.ports[f.node][f.port]
-	held := p.held[f.queue]
-	h := sort.Search(len(held), func(i int) bool { return held[i].from >= to }) - 1
+	blocked := p.blocked[f.queue]
+	h := sort.Search(len(blocked), func(i int) bool { return blocked[i].from >= to }) - 1
 	b := sort.Search(len(p.sent), func(i int) bool { return r.frames[p.sent[i]].at >= to }) - 1
 	for to > from {
 		s := Step{To: to, Node: int(f.node), Port: int(f.port), Seq: f.seq, Behind: -1, Pause: -1}
-		for h >= 0 && held[h].from >= to {
+		for h >= 0 && blocked[h].from >= to {
 			h--
 		}
 		for b >= 0 && r.frames[p.sent[b]].at >= to {
 			b--
 		}
 		s.From = from
-		if h >= 0 && held[h].to >= to {
-			s.Part, s.Pause, s.From = Held, held[h].by, max(from, held[h].from)
+		if h >= 0 && blocked[h].to >= to {
+			s.Part, s.Pause, s.From = Paused, blocked[h].by, max(from, blocked[h].from)
 		} else {
 			if h >= 0 {
-				s.From = max(from, held[h].to)
+				s.From = max(from, blocked[h].to)
 			}
 			s.Part = Unserved
 			if b >= 0 {
@@ -245,7 +243,7 @@ func (r *Run) divide(f *row, from, to units.Time, use func(Step)) {
 	}
 }
 
-// unfinished goes back from what of a flow moved last.
+// unfinished walks back from the last movement of a flow that did not finish.
 func (w *walk) unfinished() error {
 	f := &w.flows[w.flow]
 	if len(f.sent) == 0 {
@@ -254,7 +252,7 @@ func (w *walk) unfinished() error {
 		}
 		return nil
 	}
-	if left := w.left(); left >= 0 {
+	if left := w.remaining(); left >= 0 {
 		x := &w.frames[left]
 		w.waited(x, x.came, w.end, x.kind != packet.Data)
 		return w.arrived(int(x.node), int(x.in), x.came)
@@ -268,13 +266,13 @@ func (w *walk) unfinished() error {
 	return w.arrived(f.src, 0, came)
 }
 
-// left returns the first packet of the flow that still waited in a switch at the end of the
-// run; -1: none did.
-func (w *walk) left() int32 {
+// remaining returns the first packet of the flow that still waits in a switch at the end of
+// the run, or -1.
+func (w *walk) remaining() int32 {
 	best := int32(-1)
 	for _, ports := range w.ports {
 		for p := range ports {
-			for _, i := range ports[p].waits {
+			for _, i := range ports[p].waiting {
 				if f := &w.frames[i]; f.flow == w.flow && (best < 0 || f.seq < w.frames[best].seq) {
 					best = i
 				}
@@ -284,7 +282,7 @@ func (w *walk) left() int32 {
 	return best
 }
 
-// exact prints a time in microseconds, to the picosecond.
-func exact(t units.Time) string {
+// formatExact formats a time in microseconds with picosecond precision.
+func formatExact(t units.Time) string {
 	return fmt.Sprintf("%d.%06d us", t/units.Microsecond, t%units.Microsecond)
 }

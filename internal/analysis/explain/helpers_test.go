@@ -22,7 +22,7 @@ func (w watcher) Bind(b *fabric.Fabric) error {
 	return nil
 }
 
-// play runs a scenario, recorded, and returns the folder of its results.
+// play runs a scenario and returns the folder of its results.
 func play(t *testing.T, text string, o run.Options, set ...string) (string, *run.Result) {
 	t.Helper()
 	cfg, err := scenario.Parse("a.yaml", []byte(text), set...)
@@ -40,7 +40,7 @@ func play(t *testing.T, text string, o run.Options, set ...string) (string, *run
 	return o.Folder, done
 }
 
-// recorded is play with --explain.
+// recorded runs a scenario with a recorder and opens the record.
 func recorded(t *testing.T, text string, set ...string) (*explain.Run, *run.Result) {
 	t.Helper()
 	folder, done := play(t, text, run.Options{Watchers: []run.Watcher{watcher{explain.New()}}}, set...)
@@ -51,7 +51,7 @@ func recorded(t *testing.T, text string, set ...string) (*explain.Run, *run.Resu
 	return r, done
 }
 
-// example is the text of one of the examples.
+// example returns the text of an example.
 func example(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", name))
@@ -61,7 +61,7 @@ func example(t *testing.T, name string) string {
 	return string(data)
 }
 
-// same checks that every file of a folder but one is in another, with the same bytes.
+// same checks that every file of folder a, except one, has the same bytes in folder b.
 func same(t *testing.T, a, b, but string) {
 	t.Helper()
 	list, err := os.ReadDir(a)
@@ -78,7 +78,7 @@ func same(t *testing.T, a, b, but string) {
 		}
 		y, err := os.ReadFile(filepath.Join(b, e.Name()))
 		if err != nil || !bytes.Equal(x, y) {
-			t.Errorf("%s is another one: %v", e.Name(), err)
+			t.Errorf("%s differs: %v", e.Name(), err)
 		}
 	}
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// ErrNotRecorded says that a run was not recorded.
-var ErrNotRecorded = errors.New("the run was not recorded for explanations")
+// ErrNotRecorded is returned for results without the tables of a Recorder.
+var ErrNotRecorded = errors.New("the run was not recorded for xoff explain")
 
-// Run is a folder of results with what was recorded beside them.
+// Run is a recorded run: its results and the tables of a Recorder.
 type Run struct {
 	folder  string
 	Summary *metrics.Summary
@@ -45,22 +45,22 @@ type port struct {
 	overhead       units.Bytes
 	tick           units.Time
 	host           bool
-	ecn            units.Bytes // queue from which on frames are marked; -1: none is
-	sent           []int32     // frames that left, in order of time
-	waits          []int32     // frames that were left at the end
-	held           [mmu.Classes][]span
-	paused         [mmu.Classes][]int // pauses that it sent
+	ecn            units.Bytes // queue length above which frames are marked; -1: never
+	sent           []int32     // frames that departed, in order of time
+	waiting        []int32     // frames that still waited at the end of the run
+	blocked        [mmu.Classes][]span
+	pauses         [mmu.Classes][]int // indices in Run.pauses of the pauses that it sent
 }
 
-// span is a time in which an egress queue was held.
+// span is a time span in which an egress queue was blocked.
 type span struct {
 	from, to units.Time
-	by       int // pause; -1: not known
+	by       int // index of the pause; -1: unknown
 }
 
-// row is a frame that left, or that was left.
+// row is a row of the frames table: a frame that departed, or waited at the end of the run.
 type row struct {
-	at, came, since, cause units.Time // none: not known
+	at, came, since, cause units.Time // none: unknown
 	flow                   int32      // -1: none
 	seq                    uint32
 	node                   int32
@@ -69,29 +69,29 @@ type row struct {
 	kind                   packet.Kind
 	class, queue           uint8
 	why                    why
-	ce, left               bool
+	ce, departed           bool
 }
 
-// none is a time that is not known.
+// none is an unknown time.
 const none = units.Time(probe.Null)
 
-// flow is one of the run.
+// flow is a flow of the run.
 type flow struct {
-	workload   string
-	src, dst   int
-	class      uint8
-	size       units.Bytes
-	start, fct units.Time // fct: none when it is unfinished
-	ideal      units.Time
-	group      int64
-	sent       []int32 // its data packets that left the source
-	absent     bool    // it waited for others to its last time to start
+	workload     string
+	src, dst     int
+	class        uint8
+	size         units.Bytes
+	start, fct   units.Time // fct: none if it did not finish
+	ideal        units.Time
+	group        int64
+	sent         []int32 // data packets that left the source
+	neverStarted bool    // it has no row in the flows table
 }
 
-// ack is the end of a flow.
+// ack is the completion of a flow, and the arrival of the frame that completed it.
 type ack struct{ at, came units.Time }
 
-// drop is a frame that was given up.
+// drop is a dropped frame.
 type drop struct {
 	at                                 units.Time
 	node, port, out                    int // out: egress whose queue had no room; -1: unknown
@@ -100,19 +100,19 @@ type drop struct {
 	kind                               packet.Kind
 	seq                                uint32
 	reason                             probe.Reason
-	queue, threshold, headroom, stored units.Bytes // threshold: -1: none
-	reserved                           units.Bytes
+	queue, threshold, headroom, stored units.Bytes // threshold: -1 if there is none
+	reserved                           units.Bytes // headroom of the port
 }
 
-// fault is one of the scenario.
+// fault is a fault of the scenario.
 type fault struct {
 	what           string
-	node, port     int // port -1: a host
+	node, port     int // port: -1 for a fault of a host
 	peer, peerPort int
 	from, to       units.Time
 }
 
-// Open reads what was recorded with a run.
+// Open reads a recorded run. It returns ErrNotRecorded if the folder has results only.
 func Open(folder string) (*Run, error) {
 	s, err := metrics.ReadSummary(folder)
 	if err != nil {
@@ -121,13 +121,13 @@ func Open(folder string) (*Run, error) {
 	return Load(folder, s)
 }
 
-// Recorded reports whether a folder has what an explanation needs.
+// Recorded reports whether a folder contains a recorded run.
 func Recorded(folder string) bool {
 	_, err := os.Stat(filepath.Join(folder, framesTable+".parquet"))
 	return err == nil
 }
 
-// Load is Open with a summary that is known.
+// Load is Open for callers that have read the summary already.
 func Load(folder string, s *metrics.Summary) (*Run, error) {
 	if !Recorded(folder) {
 		return nil, ErrNotRecorded
@@ -145,12 +145,12 @@ func Load(folder string, s *metrics.Summary) (*Run, error) {
 	return r, nil
 }
 
-// table is one that is being read, column by column.
+// table is a table in memory, by column.
 type table struct {
 	path  string
 	ints  map[string][]int64
-	texts map[string][]int32
-	words map[string][]string
+	texts map[string][]int32  // indices in words
+	words map[string][]string // distinct texts
 }
 
 func (r *Run) table(name string, ints, texts []string) (*table, error) {
@@ -171,25 +171,25 @@ func (r *Run) table(name string, ints, texts []string) (*table, error) {
 	return t, nil
 }
 
-// translated returns the numbers that the texts of a column stand for.
-func (t *table) translated(column string, known []string) ([]int32, error) {
+// indices returns a text column as indices in known.
+func (t *table) indices(column string, known []string) ([]int32, error) {
 	rows := slices.Clone(t.texts[column])
 	return rows, translate(t.path, column, rows, t.words[column], known)
 }
 
-// translate puts the numbers of known words in place of those that a file has for its own.
+// translate replaces indices in words by indices in known.
 func translate(path, column string, rows []int32, words, known []string) error {
-	places := make([]int32, len(words))
+	index := make([]int32, len(words))
 	for i, w := range words {
 		at := slices.Index(known, w)
 		if at < 0 {
-			return fmt.Errorf("%s: %s is %q; allowed: what this version of xoff writes", path, column, w)
+			return fmt.Errorf("%s: unknown value in column %s: %q (expected a file written by this version of xoff)", path, column, w)
 		}
-		places[i] = int32(at)
+		index[i] = int32(at)
 	}
 	for i, k := range rows {
 		if k >= 0 {
-			rows[i] = places[k]
+			rows[i] = index[k]
 		}
 	}
 	return nil
@@ -206,7 +206,7 @@ func (r *Run) loadLinks() error {
 		r.numbers[n] = i
 	}
 	r.names, r.ports = nodes, make([][]port, len(nodes))
-	peers, err := t.translated("peer", nodes)
+	peers, err := t.indices("peer", nodes)
 	if err != nil {
 		return err
 	}
@@ -233,17 +233,17 @@ func (r *Run) loadFlows() error {
 	if err != nil {
 		return err
 	}
-	src, err := t.translated("src", r.names)
+	src, err := t.indices("src", r.names)
 	if err != nil {
 		return err
 	}
-	dst, err := t.translated("dst", r.names)
+	dst, err := t.indices("dst", r.names)
 	if err != nil {
 		return err
 	}
 	for i, id := range t.ints["id"] {
-		for int64(len(r.flows)) < id { // one that never could start has no row
-			r.flows = append(r.flows, flow{ideal: 1, fct: none, absent: true})
+		for int64(len(r.flows)) < id { // a flow that never started has no row
+			r.flows = append(r.flows, flow{ideal: 1, fct: none, neverStarted: true})
 		}
 		r.flows = append(r.flows, flow{
 			workload: t.words["workload"][t.texts["workload"][i]], src: int(src[i]), dst: int(dst[i]), class: uint8(t.ints["class"][i]),
@@ -254,8 +254,8 @@ func (r *Run) loadFlows() error {
 	return nil
 }
 
-// loadFrames reads one column after the other: there are many frames, and a column as it is
-// read takes more room than what is kept of it.
+// loadFrames reads one column at a time, because a decoded column needs more memory than what
+// is kept of it.
 func (r *Run) loadFrames() error {
 	path := filepath.Join(r.folder, framesTable+".parquet")
 	n, err := metrics.ReadRows(path)
@@ -268,25 +268,25 @@ func (r *Run) loadFrames() error {
 	}
 	for _, c := range []struct {
 		name  string
-		words []string // of a column of text
+		words []string // values of a text column; nil: integers
 		set   func(f *row, v int64)
 	}{
 		{"time_ps", nil, time(func(f *row) *units.Time { return &f.at })},
 		{"came_ps", nil, time(func(f *row) *units.Time { return &f.came })},
 		{"since_ps", nil, time(func(f *row) *units.Time { return &f.since })},
 		{"cause_ps", nil, time(func(f *row) *units.Time { return &f.cause })},
-		{"flow", nil, func(f *row, v int64) { f.flow = int32(orMinus(v)) }},
+		{"flow", nil, func(f *row, v int64) { f.flow = int32(orMinusOne(v)) }},
 		{"seq", nil, func(f *row, v int64) { f.seq = uint32(v) }},
 		{"node", r.names, func(f *row, v int64) { f.node = int32(v) }},
 		{"port", nil, func(f *row, v int64) { f.port = int16(v) }},
-		{"in", nil, func(f *row, v int64) { f.in = int16(orMinus(v)) }},
+		{"in", nil, func(f *row, v int64) { f.in = int16(orMinusOne(v)) }},
 		{"size", nil, func(f *row, v int64) { f.size = uint16(v) }},
 		{"kind", packet.KindNames(), func(f *row, v int64) { f.kind = packet.Kind(v) }},
 		{"class", nil, func(f *row, v int64) { f.class = uint8(v) }},
 		{"queue", nil, func(f *row, v int64) { f.queue = uint8(v) }},
 		{"why", whyNames[:], func(f *row, v int64) { f.why = why(max(0, v)) }},
 		{"ce", nil, func(f *row, v int64) { f.ce = v != 0 }},
-		{"left", nil, func(f *row, v int64) { f.left = v != 0 }},
+		{"left", nil, func(f *row, v int64) { f.departed = v != 0 }},
 	} {
 		if err := eachOf(path, c.name, c.words, func(i int, v int64) { c.set(&r.frames[i], v) }); err != nil {
 			return err
@@ -295,8 +295,8 @@ func (r *Run) loadFrames() error {
 	for i := range r.frames {
 		f := &r.frames[i]
 		p := &r.ports[f.node][f.port]
-		if !f.left {
-			p.waits = append(p.waits, int32(i))
+		if !f.departed {
+			p.waiting = append(p.waiting, int32(i))
 			continue
 		}
 		p.sent = append(p.sent, int32(i))
@@ -307,7 +307,8 @@ func (r *Run) loadFrames() error {
 	return nil
 }
 
-// eachOf calls use for every row of a column; with words, of one of text, by their number.
+// eachOf calls use for every row of a column. With words, it is a text column and v is an
+// index in words.
 func eachOf(path, column string, words []string, use func(i int, v int64)) error {
 	if words == nil {
 		list, err := metrics.ReadInts(path, column)
@@ -337,11 +338,11 @@ func (r *Run) loadFaults() error {
 	if err != nil {
 		return err
 	}
-	nodes, err := t.translated("node", r.names)
+	nodes, err := t.indices("node", r.names)
 	if err != nil {
 		return err
 	}
-	peers, err := t.translated("peer", r.names)
+	peers, err := t.indices("peer", r.names)
 	if err != nil {
 		return err
 	}
@@ -359,15 +360,16 @@ func (r *Run) loadFaults() error {
 	return nil
 }
 
-// takes is how long a frame takes the wire of a port.
+// takes returns the serialisation time of a frame at a port.
 func (p *port) takes(size uint16) units.Time {
 	return link.TxTime(p.rate, units.Bytes(size)+p.overhead, p.tick)
 }
 
-// arrives is when the last bit of a frame that left by a port reaches the other end.
+// arrives returns when the last bit of a frame that departed from p reaches the peer.
 func (p *port) arrives(f *row) units.Time { return f.at + p.takes(f.size) + p.delay }
 
-// before returns the frame of a flow that arrived at a port at a time; -1: there is none.
+// before returns the index of the frame of a flow that arrived at a port at the given time, or
+// -1.
 func (r *Run) before(node, at int, came units.Time, flow int32) int32 {
 	here := &r.ports[node][at]
 	from := &r.ports[here.peer][here.peerPort]
@@ -384,8 +386,7 @@ func (r *Run) before(node, at int, came units.Time, flow int32) int32 {
 	return -1
 }
 
-// portName names a port by its neighbour, with its number where there are several to that
-// neighbour.
+// portName names a port by its peer, or by its number if several ports lead to that peer.
 func (r *Run) portName(node, at int) string {
 	same := 0
 	for i := range r.ports[node] {
@@ -399,7 +400,7 @@ func (r *Run) portName(node, at int) string {
 	return r.names[node] + ".to-" + r.names[r.ports[node][at].peer]
 }
 
-// Frames returns how many were recorded with a run.
+// Frames returns the number of recorded frames of a run.
 func Frames(folder string) (int64, error) {
 	return metrics.ReadRows(filepath.Join(folder, framesTable+".parquet"))
 }

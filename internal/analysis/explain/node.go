@@ -7,45 +7,45 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// node is what the recorder has at one node.
+// node is the sink that records one node.
 type node struct {
 	probe.Ignore
 	host           bool
 	n              probe.Node
 	frames, events *probe.Recorder
-	taken          taken // the frame that the host took last
-	senders        map[uint32]*sender
-	answers        map[uint32][]answer // by flow: replies that have not left, in order
+	taken          taken               // the last frame that the host accepted
+	senders        map[uint32]*sender  // by flow that starts at this host
+	answers        map[uint32][]answer // by flow: replies that have not departed, in order
 }
 
-// taken is a frame that a host took.
+// taken is a frame that a host accepted.
 type taken struct {
 	at, came units.Time
 	flow     uint32
 }
 
-// answer is a reply that waits at its host.
+// answer is a reply that waits to depart from its host.
 type answer struct {
-	at, came units.Time // when it was made, and when the frame came that it answers
+	at, came units.Time // creation, and arrival of the frame that it answers
 	queue    uint8
 }
 
-// sender is what a source waits for.
+// sender is the state of a flow at its source.
 type sender struct {
 	start  units.Time
-	sent   units.Time // the last packet left; before: Never
-	paced  units.Time // pacing allows the next one
-	may    bool
-	opened moment // when it was last allowed to send again
-	lost   moment // when packets were last taken for lost and none was sent again yet; at 0: never
-	late   bool   // a timeout is under way
+	sent   units.Time // departure of the last packet; Never before the first
+	paced  units.Time // when pacing allows the next packet
+	may    bool       // the window allows sending
+	opened moment     // when the window last opened
+	lost   moment     // when a loss was last detected that has no retransmission yet; at 0: none
+	late   bool       // a timeout is being handled
 }
 
-// moment is when something happened to a flow.
+// moment is an event of a flow.
 type moment struct {
 	at   units.Time
 	by   why
-	came units.Time // of the frame that did it
+	came units.Time // arrival of the frame that triggered it
 }
 
 // Attach implements probe.Attached.
@@ -62,11 +62,11 @@ func (n *node) Answered(reply *packet.Packet, queue uint8) {
 // Sends implements probe.Ends.
 func (n *node) Sends(flow uint32, paced units.Time) { n.senders[flow].paced = paced }
 
-// May implements probe.Ends.
-func (n *node) May(now units.Time, flow uint32, may bool) {
+// MaySend implements probe.Ends.
+func (n *node) MaySend(now units.Time, flow uint32, may bool) {
 	s := n.senders[flow]
 	if s == nil {
-		return // it is complete
+		return // the flow is complete
 	}
 	if may && !s.may {
 		s.opened = n.moment(now, flow, whyAck, whyTimer)
@@ -74,7 +74,8 @@ func (n *node) May(now units.Time, flow uint32, may bool) {
 	s.may = may
 }
 
-// moment is one of a flow: because of the frame that was taken now, or of a timer.
+// moment returns an event of a flow, triggered by the frame that was accepted now, or else by
+// a timer.
 func (n *node) moment(now units.Time, flow uint32, frame, timer why) moment {
 	if n.taken.at == now && n.taken.flow == flow {
 		return moment{now, frame, n.taken.came}
@@ -105,18 +106,18 @@ func (n *node) Flow(now units.Time, flow uint32, what probe.FlowEvent) {
 	}
 }
 
-// frame is a row of the frames.
+// frame is a row of the frames table.
 type frame struct {
 	in, flow, queue int64
 	came, since     int64
 	cause           int64
 	why             int64
-	left            bool
+	departed        bool
 }
 
 // Depart implements probe.Sink.
 func (n *node) Depart(now units.Time, port int, p *packet.Packet) {
-	f := frame{in: probe.Null, flow: int64(p.Flow), queue: int64(p.Class()), why: probe.Null, since: probe.Null, cause: probe.Null, left: true}
+	f := frame{in: probe.Null, flow: int64(p.Flow), queue: int64(p.Class()), why: probe.Null, since: probe.Null, cause: probe.Null, departed: true}
 	switch {
 	case p.Control():
 		f.flow, f.came = probe.Null, probe.Null
@@ -143,7 +144,7 @@ func (n *node) Depart(now units.Time, port int, p *packet.Packet) {
 	n.add(now, port, p, &f)
 }
 
-// leaves fills in what a packet waited for at its source.
+// leaves fills in what a departing packet waited for at its source.
 func (s *sender) leaves(now units.Time, p *packet.Packet, f *frame) {
 	ready := min(max(s.paced, s.start), now)
 	by := moment{at: s.sent, by: whySent}
@@ -167,10 +168,10 @@ func (s *sender) leaves(now units.Time, p *packet.Packet, f *frame) {
 
 func (n *node) add(now units.Time, port int, p *packet.Packet, f *frame) {
 	n.frames.Add(now, int64(port), f.in, f.flow, int64(p.Kind()), int64(p.Seq), int64(p.Class()), f.queue, int64(p.Size), f.came, f.why,
-		f.since, f.cause, truth(p.Flags&packet.Retransmit != 0), truth(p.Flags&packet.CE != 0), truth(f.left))
+		f.since, f.cause, boolToInt(p.Flags&packet.Retransmit != 0), boolToInt(p.Flags&packet.CE != 0), boolToInt(f.departed))
 }
 
-// event is a row of the events; what is 0 but not meant is probe.Null.
+// event is a row of the events table; unused columns are probe.Null.
 type event struct {
 	what                       what
 	port, class                int64
@@ -180,7 +181,7 @@ type event struct {
 	reserved, stored, cause    int64
 }
 
-// event writes one of which only the head, the flow and the cause are known.
+// event writes an event that has only what, port, class, flow and cause.
 func (n *node) event(now units.Time, e event) {
 	for _, v := range []*int64{&e.kind, &e.seq, &e.reason, &e.depth, &e.byPort, &e.byClass, &e.queue, &e.threshold, &e.headroom, &e.reserved, &e.stored} {
 		*v = probe.Null
@@ -193,11 +194,11 @@ func (n *node) write(now units.Time, e *event) {
 		e.headroom, e.reserved, e.stored, e.cause)
 }
 
-// fill writes down how full an ingress queue is.
+// fill sets the occupancy of an ingress queue and of its node.
 func (n *node) fill(now units.Time, e *event, port int, class uint8) {
 	v := n.n.View()
-	held := v.Ingress(port, class)
-	e.queue, e.threshold = int64(held.Total()), probe.Null
+	occupancy := v.Ingress(port, class)
+	e.queue, e.threshold = int64(occupancy.Total()), probe.Null
 	if n.n.LosslessClasses(port).Has(class) {
 		q, xoff := n.n.Level(now, port, class)
 		e.queue, e.threshold = int64(q), int64(xoff)
@@ -206,7 +207,7 @@ func (n *node) fill(now units.Time, e *event, port int, class uint8) {
 	e.stored = int64(v.Stored())
 }
 
-// pfc writes down what a PFC frame says.
+// pfc writes an event for every class that a PFC frame pauses or resumes.
 func (n *node) pfc(now units.Time, port int, p *packet.Packet) {
 	enable, pause, quanta := p.PFC()
 	if quanta == 0 {
@@ -236,7 +237,7 @@ func (n *node) Blocked(now units.Time, port int, from, to packet.ClassMask) {
 	for c := range (from ^ to).All() {
 		e := event{what: evOpen, port: int64(port), class: int64(c), flow: probe.Null, cause: probe.Null}
 		if to.Has(c) {
-			e.what = evHeld
+			e.what = evBlocked
 		}
 		n.event(now, e)
 	}
@@ -258,7 +259,7 @@ func (n *node) Drop(now units.Time, port int, p *packet.Packet, reason probe.Rea
 	n.write(now, &e)
 }
 
-// finish writes down what still waits at the end of the run.
+// finish writes the frames that are still waiting at the end of the run.
 func (n *node) finish(end units.Time) {
 	h, ok := n.n.(probe.Buffered)
 	if !ok {

@@ -10,16 +10,16 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// pause is one of a class, from the PAUSE to the RESUME.
+// pause is a pause of one class, from its PAUSE to its RESUME.
 type pause struct {
-	node, port                   int
+	node, port                   int // port that sent it
 	class                        uint8
-	sent, ended                  units.Time // ended: Never when it lasted
-	came                         units.Time // at the other end
+	sent, ended                  units.Time // ended: Never if it lasts until the end of the run
+	came                         units.Time // arrival at the peer
 	depth                        int
-	byPort                       int // held egress because of which it was sent; -1: none
+	byPort                       int // blocked egress port that caused it; -1: none
 	byClass                      uint8
-	parent, root                 int // pauses; parent -1: none
+	parent, root                 int // indices of pauses; parent: -1 if none
 	queue, threshold             units.Bytes
 	headroom, reserved, buffered units.Bytes
 }
@@ -30,15 +30,15 @@ func (r *Run) loadEvents() error {
 	if err != nil {
 		return err
 	}
-	nodes, err := t.translated("node", r.names)
+	nodes, err := t.indices("node", r.names)
 	if err != nil {
 		return err
 	}
-	whats, err := t.translated("what", whatNames[:])
+	whats, err := t.indices("what", whatNames[:])
 	if err != nil {
 		return err
 	}
-	kinds, err := t.translated("kind", packet.KindNames())
+	kinds, err := t.indices("kind", packet.KindNames())
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (r *Run) loadEvents() error {
 	for k := range probe.NumReasons {
 		reasons = append(reasons, k.String())
 	}
-	why, err := t.translated("reason", reasons)
+	why, err := t.indices("reason", reasons)
 	if err != nil {
 		return err
 	}
@@ -63,24 +63,24 @@ func (r *Run) loadEvents() error {
 		switch what(k) {
 		case evPause:
 			b.pause(at, e, pause{
-				depth: int(n("depth")), byPort: int(orMinus(n("by_port"))), byClass: uint8(orMinus(n("by_class"))),
-				queue: units.Bytes(n("queue_bytes")), threshold: units.Bytes(orMinus(n("threshold_bytes"))),
+				depth: int(n("depth")), byPort: int(orMinusOne(n("by_port"))), byClass: uint8(orMinusOne(n("by_class"))),
+				queue: units.Bytes(n("queue_bytes")), threshold: units.Bytes(orMinusOne(n("threshold_bytes"))),
 				headroom: units.Bytes(n("headroom_bytes")), reserved: units.Bytes(n("headroom_size_bytes")), buffered: units.Bytes(n("stored_bytes")),
 			})
 		case evResume:
 			b.ended(at, e)
-		case evHeld:
+		case evBlocked:
 			p := &r.ports[e.Node][e.Port]
-			p.held[e.Class] = append(p.held[e.Class], span{at, units.Never, b.holder(at, e)})
+			p.blocked[e.Class] = append(p.blocked[e.Class], span{at, units.Never, b.blockingPause(at, e)})
 		case evOpen:
-			if list := r.ports[e.Node][e.Port].held[e.Class]; len(list) > 0 {
+			if list := r.ports[e.Node][e.Port].blocked[e.Class]; len(list) > 0 {
 				list[len(list)-1].to = at
 			}
 		case evDrop:
 			r.drops = append(r.drops, drop{
-				at: at, node: e.Node, port: e.Port, out: int(orMinus(n("by_port"))), class: e.Class, flow: int(orMinus(n("flow"))), kind: packet.Kind(kinds[i]),
+				at: at, node: e.Node, port: e.Port, out: int(orMinusOne(n("by_port"))), class: e.Class, flow: int(orMinusOne(n("flow"))), kind: packet.Kind(kinds[i]),
 				seq: uint32(n("seq")), reason: probe.Reason(why[i]), queue: units.Bytes(n("queue_bytes")),
-				threshold: units.Bytes(orMinus(n("threshold_bytes"))), headroom: units.Bytes(n("headroom_bytes")),
+				threshold: units.Bytes(orMinusOne(n("threshold_bytes"))), headroom: units.Bytes(n("headroom_bytes")),
 				reserved: units.Bytes(n("headroom_size_bytes")), stored: units.Bytes(n("stored_bytes")),
 			})
 		default:
@@ -89,26 +89,27 @@ func (r *Run) loadEvents() error {
 	return nil
 }
 
-func orMinus(v int64) int64 {
+// orMinusOne returns -1 for a null value.
+func orMinusOne(v int64) int64 {
 	if v == probe.Null {
 		return -1
 	}
 	return v
 }
 
-// End is a class of a port.
+// End is one class of a port.
 type End struct {
 	Node, Port int
 	Class      uint8
 }
 
-// pauseBuilder joins the frames of pauses to pauses.
+// pauseBuilder builds pauses from PFC frames.
 type pauseBuilder struct {
 	*Run
-	downs []fault // turns of links that are to come, by time
+	downs []fault // future link changes, by time
 }
 
-// downs lists every time at which a link changes, as faults that begin then.
+// downs returns all changes of links, down and up, as faults that start at the change.
 func (r *Run) downs() []fault {
 	var list []fault
 	for _, f := range r.faults {
@@ -122,7 +123,7 @@ func (r *Run) downs() []fault {
 	return list
 }
 
-// upTo lets links change up to a time: both ends forget their pauses.
+// upTo applies link changes up to a time: they end the pauses at both ends.
 func (b *pauseBuilder) upTo(at units.Time) {
 	for len(b.downs) > 0 && b.downs[0].from <= at {
 		f := b.downs[0]
@@ -134,9 +135,9 @@ func (b *pauseBuilder) upTo(at units.Time) {
 	}
 }
 
-// last returns the last pause of an ingress queue; nil: there is none.
+// last returns the last pause of an ingress queue, or nil.
 func (b *pauseBuilder) last(e End) *pause {
-	list := b.ports[e.Node][e.Port].paused[e.Class]
+	list := b.ports[e.Node][e.Port].pauses[e.Class]
 	if len(list) == 0 {
 		return nil
 	}
@@ -149,7 +150,7 @@ func (b *pauseBuilder) ended(at units.Time, e End) {
 	}
 }
 
-// pause takes a PFC frame that pauses. One that repeats a pause is none of its own.
+// pause adds the pause of a PFC frame. It ignores frames that only refresh a pause.
 func (b *pauseBuilder) pause(at units.Time, e End, p pause) {
 	if was := b.last(e); was != nil && was.ended == units.Never {
 		return
@@ -162,20 +163,20 @@ func (b *pauseBuilder) pause(at units.Time, e End, p pause) {
 	}
 	p.parent, p.root = -1, len(b.pauses)
 	if p.byPort >= 0 {
-		p.parent = b.holder(at, End{e.Node, p.byPort, p.byClass})
+		p.parent = b.blockingPause(at, End{e.Node, p.byPort, p.byClass})
 	}
 	if p.parent >= 0 {
 		p.root = b.pauses[p.parent].root
 	}
-	from.paused[e.Class] = append(from.paused[e.Class], len(b.pauses))
+	from.pauses[e.Class] = append(from.pauses[e.Class], len(b.pauses))
 	b.pauses = append(b.pauses, p)
 }
 
-// holder returns the pause of the other end that holds an egress queue at a time: the last
-// that has arrived. -1: there is none.
-func (b *pauseBuilder) holder(at units.Time, e End) int {
+// blockingPause returns the index of the pause that blocks an egress queue at a time: the last
+// one that has arrived from its peer, or -1.
+func (b *pauseBuilder) blockingPause(at units.Time, e End) int {
 	here := &b.ports[e.Node][e.Port]
-	list := b.ports[here.peer][here.peerPort].paused[e.Class]
+	list := b.ports[here.peer][here.peerPort].pauses[e.Class]
 	for i := len(list) - 1; i >= 0; i-- {
 		if b.pauses[list[i]].came <= at {
 			return list[i]

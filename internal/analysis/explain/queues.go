@@ -9,9 +9,9 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// waiting calls use for every frame of a class that waits for a port at a time. Frames of a
-// class leave in the order in which they came.
-func (r *Run) waiting(p *port, class uint8, at units.Time, use func(f *row)) {
+// eachWaiting calls use for every frame of a class that waits for a port at a time. Frames of
+// a class depart in order of arrival.
+func (r *Run) eachWaiting(p *port, class uint8, at units.Time, use func(f *row)) {
 	i := sort.Search(len(p.sent), func(i int) bool { return r.frames[p.sent[i]].at > at })
 	for ; i < len(p.sent); i++ {
 		f := &r.frames[p.sent[i]]
@@ -22,37 +22,37 @@ func (r *Run) waiting(p *port, class uint8, at units.Time, use func(f *row)) {
 			if !p.host {
 				return
 			}
-			continue // of another flow, which may be ready later and leave first
+			continue // at a host, a frame of another flow may be ready later and depart first
 		}
 		use(f)
 		if p.host && f.at > at+waitingAhead {
 			return
 		}
 	}
-	for _, i := range p.waits {
+	for _, i := range p.waiting {
 		if f := &r.frames[i]; f.queue == class && f.came <= at && at < r.end {
 			use(f)
 		}
 	}
 }
 
-// waitingAhead bounds the search for what waits at a host, where flows take turns.
+// waitingAhead limits the search for frames that wait at a host, where flows take turns.
 const waitingAhead = 100 * units.Microsecond
 
-// contents is what an ingress queue of a switch holds at a time.
+// contents describes the frames stored in an ingress queue of a switch.
 type contents struct {
 	total units.Bytes
-	out   int // egress for which most of it waits; -1: it is empty
-	byOut []units.Bytes
+	out   int           // egress port that most bytes wait for; -1: the queue is empty
+	byOut []units.Bytes // by egress port
 	flows []Share
 }
 
-// contents looks into an ingress queue at a time.
+// contents returns the contents of an ingress queue at a time.
 func (r *Run) contents(e End, at units.Time) contents {
 	c := contents{out: -1, byOut: make([]units.Bytes, len(r.ports[e.Node]))}
 	bytes := make(map[int]units.Bytes)
 	for out := range r.ports[e.Node] {
-		r.waiting(&r.ports[e.Node][out], e.Class, at, func(f *row) {
+		r.eachWaiting(&r.ports[e.Node][out], e.Class, at, func(f *row) {
 			if int(f.in) == e.Port {
 				c.byOut[out] += units.Bytes(f.size)
 				c.total += units.Bytes(f.size)
@@ -67,7 +67,7 @@ func (r *Run) contents(e End, at units.Time) contents {
 	return c
 }
 
-// Share is what a flow has of something.
+// Share is the share of a flow, or of a workload, in the bytes of a queue.
 type Share struct {
 	Flow     int         `json:"flow"`
 	Workload string      `json:"workload"`
@@ -77,7 +77,7 @@ type Share struct {
 	Share    float64     `json:"share"`
 }
 
-// shares lists flows by what they have, the largest first.
+// shares returns the shares of flows, largest first.
 func (r *Run) shares(bytes map[int]units.Bytes, total units.Bytes) []Share {
 	var list []Share
 	for id, b := range bytes {
@@ -88,14 +88,14 @@ func (r *Run) shares(bytes map[int]units.Bytes, total units.Bytes) []Share {
 	return list
 }
 
-// egress is how much of a class waits for a port at a time.
+// egress returns the length of an egress queue at a time.
 func (r *Run) egress(e End, at units.Time) (b units.Bytes) {
-	r.waiting(&r.ports[e.Node][e.Port], e.Class, at, func(f *row) { b += units.Bytes(f.size) })
+	r.eachWaiting(&r.ports[e.Node][e.Port], e.Class, at, func(f *row) { b += units.Bytes(f.size) })
 	return b
 }
 
-// marked counts the data frames of a class that left by a port in a time, and those with the
-// congestion mark.
+// marked returns the number of data frames that departed from an egress queue in a time span,
+// and how many of them had the congestion mark.
 func (r *Run) marked(e End, from, to units.Time) (frames, marks int) {
 	p := &r.ports[e.Node][e.Port]
 	i := sort.Search(len(p.sent), func(i int) bool { return r.frames[p.sent[i]].at >= from })
@@ -110,11 +110,11 @@ func (r *Run) marked(e End, from, to units.Time) (frames, marks int) {
 	return frames, marks
 }
 
-// users are the flows whose data passes a port.
+// users returns the flows whose data uses an egress port.
 func (r *Run) users(node, at int) map[int32]bool {
 	p := &r.ports[node][at]
 	list := make(map[int32]bool)
-	for _, frames := range [][]int32{p.sent, p.waits} {
+	for _, frames := range [][]int32{p.sent, p.waiting} {
 		for _, i := range frames {
 			if f := &r.frames[i]; f.kind == packet.Data {
 				list[f.flow] = true

@@ -16,8 +16,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/cc"
 )
 
-// randomScenario draws a small fabric that is too small for its traffic: pauses and losses,
-// every congestion control and every way to recover, slow and stuck hosts, broken links.
+// randomScenario returns a small overloaded fabric with pauses and losses. The scenarios cover
+// every congestion control and reliability scheme, slow and stuck hosts, and link faults.
 func randomScenario(index int) string {
 	r := rand.New(rand.NewPCG(29, uint64(index)))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
@@ -39,7 +39,7 @@ func randomScenario(index int) string {
 	}
 	size := pick("3MiB", "4MiB")
 	if strings.Contains(flow, "cbfc") {
-		size = "10MiB" // a receiver promises more
+		size = "10MiB" // cbfc reserves more
 	}
 	add("switch: {buffer: {size: %s}, policy: {name: dt, alpha: 1/16}, flow_control: %s, wire_overhead: %s, latency: %s, ecn: {name: %s}}",
 		size, flow, pick("0B", "24B"), pick("0s", "400ns"), pick("red", "step", "none"))
@@ -67,9 +67,8 @@ func randomScenario(index int) string {
 	return b.String()
 }
 
-// The parts of a flow's time follow each other from its start to its last ACK, so that they
-// add up to its completion time to the picosecond; those of a flow that did not finish, to
-// the end of the run.
+// The steps of a flow follow each other without gaps from its start to its last ACK, so they
+// add up to its FCT exactly. If it did not finish, they reach the end of the run.
 func TestPartsAddUp(t *testing.T) { partsAddUp(t, deep.All(12)) }
 
 func partsAddUp(t *testing.T, cases []int) {
@@ -100,20 +99,20 @@ func partsAddUp(t *testing.T, cases []int) {
 			at := start
 			for _, s := range steps {
 				if s.From != at || s.To <= s.From {
-					t.Fatalf("case %d, flow %d: a step from %d to %d after %d\n%s", index, id, s.From, s.To, at, text)
+					t.Fatalf("case %d, flow %d: a step from %d to %d, want it to start at %d\n%s", index, id, s.From, s.To, at, text)
 				}
 				at = s.To
 				seen[s.Part]++
 			}
 			if at != end {
-				t.Fatalf("case %d, flow %d: parts end at %d, the flow at %d\n%s", index, id, at, end, text)
+				t.Fatalf("case %d, flow %d: parts end at %d, the flow ends at %d\n%s", index, id, at, end, text)
 			}
 		}
 	}
-	for _, p := range []explain.Part{explain.Serialisation, explain.Propagation, explain.OwnQueue, explain.Queueing, explain.Held, explain.Unserved,
+	for _, p := range []explain.Part{explain.Serialisation, explain.Propagation, explain.OwnQueue, explain.Queueing, explain.Paused, explain.Unserved,
 		explain.Pacing, explain.Lost, explain.Receiver, explain.Unfinished} {
 		if seen[p] == 0 {
-			t.Errorf("no flow spent time %s: the cases are too easy", p)
+			t.Errorf("no flow has part %q: the cases are too easy", p)
 		}
 	}
 	if finished < 500 {
@@ -121,8 +120,8 @@ func partsAddUp(t *testing.T, cases []int) {
 	}
 }
 
-// A flow that is alone is sent and carried, and its time is that of internal/model/ideal: nothing
-// else takes any.
+// A flow that is alone spends time only on serialisation, propagation and its own queueing; the
+// sum is the ideal FCT of internal/model/ideal.
 func TestAlone(t *testing.T) {
 	text := strings.Replace(example(t, "incast.yaml"), "workload:", "unused:", 1)
 	text = text[:strings.Index(text, "unused:")] + `
@@ -140,9 +139,8 @@ run: {arrivals: 10us, stop: {when: all_flows_done, at_most: 1ms}}
 		sums[s.Part] += s.To - s.From
 	}
 	// Two packets, 1048 and 548 B. The source sends the first in 83,840 ps at 100 Gb/s. The
-	// last takes 43,840 ps on each of two links of 100 Gb/s and 21,920 ps on two of 200 Gb/s,
-	// the ACK of 64 B 5120 ps and 2560 ps, twice each. It finds every queue empty: it is the
-	// shorter one. Eight cables of 1 us.
+	// second takes 43,840 ps on each of two links of 100 Gb/s and 21,920 ps on two of 200 Gb/s;
+	// its ACK of 64 B takes 5120 ps and 2560 ps, twice each. There are eight hops of 1 us.
 	if want := units.Time(83840 + 2*43840 + 2*21920 + 2*5120 + 2*2560); sums[explain.Serialisation] != want {
 		t.Errorf("serialisation took %d, want %d", sums[explain.Serialisation], want)
 	}
@@ -150,7 +148,7 @@ run: {arrivals: 10us, stop: {when: all_flows_done, at_most: 1ms}}
 		t.Errorf("propagation took %d, want %d", sums[explain.Propagation], want)
 	}
 	if got, want := sums[explain.Serialisation]+sums[explain.Propagation]+sums[explain.OwnQueue], done.Fabric.Ideal[0]; got != want || len(sums) > 3 {
-		t.Errorf("%d in %v; an empty network takes %d", got, sums, want)
+		t.Errorf("%d in %v; the ideal is %d", got, sums, want)
 	}
 }
 
@@ -165,8 +163,8 @@ func writeReport(to *run.Folder, s *metrics.Summary) error {
 	})
 }
 
-// Results are the same with and without a record, and the record is the same from any number
-// of workers.
+// Results are the same with and without a recorder, and the record does not depend on the
+// number of workers.
 func TestSameBytes(t *testing.T) {
 	for _, index := range []int{0, 4, 5, 8} {
 		text := randomScenario(index)
@@ -178,7 +176,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// Pauses and their trees are those that the engine finds itself (output.pause_tree).
+// Pauses and their trees agree with the engine's own (output.pause_tree).
 func TestTrees(t *testing.T) { sameTrees(t, deep.All(8)) }
 
 func sameTrees(t *testing.T, cases []int) {

@@ -1,7 +1,7 @@
-// Package explain says why a run went as it did. While a run goes it records what frames
-// waited for (Recorder); later it reads these tables beside the results and answers: which
-// pauses cost most, who caused them and whom they held (Run.Explain), and where the time of
-// a flow went (Run.Flow).
+// Package explain finds the causes of pauses, drops and slow flows in a recorded run; it backs
+// `xoff explain` and the reports. During the run, a Recorder writes down what frames waited
+// for. Later, Run.Explain finds which pauses cost most, what caused them and which flows they
+// delayed, and Run.Flow breaks down the completion time of a flow.
 package explain
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Names of the tables, without their ending.
+// Names of the tables, without the extension.
 const (
 	framesTable    = "explain-frames"
 	eventsTable    = "explain-events"
@@ -26,31 +26,31 @@ const (
 	deadlocksTable = "explain-deadlocks"
 )
 
-// why says what a packet of a flow waited for last at its source.
+// why is the event that a data packet waited for last at its source.
 type why uint8
 
 const (
 	whyStart   why = iota // the start of the flow
-	whySent               // the packet before it, and pacing
-	whyAck                // a frame from the destination, which opened the window
-	whyTimer              // a timer of the control, which opened the window
-	whyNack               // a frame from the destination, which told of a loss
-	whyTimeout            // a timeout
+	whySent               // the departure of the previous packet, and pacing
+	whyAck                // a frame from the destination that opened the window
+	whyTimer              // a timer of congestion control that opened the window
+	whyNack               // a frame from the destination that reported a loss
+	whyTimeout            // a retransmission timeout
 	numWhys
 )
 
 var whyNames = [numWhys]string{"start", "sent", "ack", "timer", "nack", "timeout"}
 
-// what happens at a node besides frames that leave.
+// what is a kind of event at a node, other than the departure of a frame.
 type what uint8
 
 const (
-	evPause  what = iota // a PFC frame leaves that pauses a class, or pauses it on
-	evResume             // a PFC frame leaves that resumes a class
-	evHeld               // a class of an egress may not send any more
-	evOpen               // it may again
-	evDrop
-	evAcked // a flow is complete
+	evPause   what = iota // a PFC frame departs that pauses a class or refreshes its pause
+	evResume              // a PFC frame departs that resumes a class
+	evBlocked             // a class of an egress port may no longer send
+	evOpen                // it may send again
+	evDrop                // a frame is dropped
+	evAcked               // a flow is complete
 	numWhats
 )
 
@@ -58,21 +58,21 @@ var whatNames = [numWhats]string{"pause", "resume", "held", "open", "drop", "ack
 
 func frameColumns() []probe.Column {
 	return []probe.Column{
-		{Name: "port", Doc: "by which the frame leaves"},
-		{Name: "in", May: true, Doc: "port by which it came; null at a host"},
-		{Name: "flow", May: true, Doc: "flow it belongs to; null: a control frame of the link"},
-		{Name: "kind", Type: probe.Text, Texts: packet.KindNames(), Doc: "what it is"},
-		{Name: "seq", Doc: "data: number of the packet; ACK, NACK: the one expected next"},
+		{Name: "port", Doc: "egress port of the frame"},
+		{Name: "in", Nullable: true, Doc: "ingress port of the frame; null at a host"},
+		{Name: "flow", Nullable: true, Doc: "flow of the frame; null: a control frame of the link"},
+		{Name: "kind", Type: probe.Text, Texts: packet.KindNames(), Doc: "kind of the frame"},
+		{Name: "seq", Doc: "data: packet number; ACK, NACK: packet number expected next"},
 		{Name: "class", Doc: "traffic class"},
-		{Name: "queue", Doc: "class whose pause holds it"},
-		{Name: "size", Doc: "bytes of the frame"},
-		{Name: "came_ps", May: true, Doc: "since when it waits here: its last bit came; at a host: pacing and window allow it, or the reply is made"},
-		{Name: "why", Type: probe.Text, Texts: whyNames[:], May: true, Doc: "data at its source: what it waited for before that"},
-		{Name: "since_ps", May: true, Doc: "when that happened: the packet before it left, or the window was opened, or the loss was noticed"},
-		{Name: "cause_ps", May: true, Doc: "at a host: when the frame came that led to it"},
-		{Name: "again", Type: probe.Bool, Doc: "it was sent before"},
+		{Name: "queue", Doc: "class whose pauses apply to the frame"},
+		{Name: "size", Doc: "frame size in bytes"},
+		{Name: "came_ps", Nullable: true, Doc: "when it started to wait here: its last bit arrived; at a host: pacing and window allowed it, or the reply was created"},
+		{Name: "why", Type: probe.Text, Texts: whyNames[:], Nullable: true, Doc: "data at its source: what it waited for before came_ps"},
+		{Name: "since_ps", Nullable: true, Doc: "when that event happened: the previous packet left, the window opened, or the loss was detected"},
+		{Name: "cause_ps", Nullable: true, Doc: "at a host: arrival of the frame that triggered it"},
+		{Name: "again", Type: probe.Bool, Doc: "it is a retransmission"},
 		{Name: "ce", Type: probe.Bool, Doc: "it has the congestion mark"},
-		{Name: "left", Type: probe.Bool, Doc: "false: it still waited at the end of the run, which is time_ps"},
+		{Name: "left", Type: probe.Bool, Doc: "it departed; false: it was still waiting at the end of the run, time_ps"},
 	}
 }
 
@@ -82,27 +82,27 @@ func eventColumns() []probe.Column {
 		reasons = append(reasons, r.String())
 	}
 	return []probe.Column{
-		{Name: "what", Type: probe.Text, Texts: whatNames[:], Doc: "what happened"},
-		{Name: "port", May: true, Doc: "port: of a pause or drop the ingress, of held and open the egress"},
-		{Name: "class", May: true, Doc: "traffic class"},
-		{Name: "flow", May: true, Doc: "flow, where it is about one"},
-		{Name: "kind", Type: probe.Text, Texts: packet.KindNames(), May: true, Doc: "of a frame that was dropped"},
-		{Name: "seq", May: true, Doc: "its number"},
-		{Name: "reason", Type: probe.Text, Texts: reasons, May: true, Doc: "why it was dropped"},
-		{Name: "depth", May: true, Doc: "of a pause"},
-		{Name: "by_port", May: true, Doc: "of a pause: held egress in which its frames wait; of a drop: egress whose queue had no room; null: none"},
-		{Name: "by_class", May: true, Doc: "and its class"},
-		{Name: "queue_bytes", May: true, Doc: "the ingress queue, of a drop with by_port that egress queue, as the policy measures it"},
-		{Name: "threshold_bytes", May: true, Doc: "its threshold"},
-		{Name: "headroom_bytes", May: true, Doc: "what the queue holds of the headroom"},
-		{Name: "headroom_size_bytes", May: true, Doc: "headroom of the port"},
-		{Name: "stored_bytes", May: true, Doc: "bytes in the buffer of the node"},
-		{Name: "cause_ps", May: true, Doc: "acked: when the frame came that completed the flow"},
+		{Name: "what", Type: probe.Text, Texts: whatNames[:], Doc: "kind of event"},
+		{Name: "port", Nullable: true, Doc: "ingress port of a pause or drop; egress port of held and open"},
+		{Name: "class", Nullable: true, Doc: "traffic class"},
+		{Name: "flow", Nullable: true, Doc: "flow of the event, if any"},
+		{Name: "kind", Type: probe.Text, Texts: packet.KindNames(), Nullable: true, Doc: "drop: kind of the frame"},
+		{Name: "seq", Nullable: true, Doc: "drop: packet number of the frame"},
+		{Name: "reason", Type: probe.Text, Texts: reasons, Nullable: true, Doc: "drop: reason"},
+		{Name: "depth", Nullable: true, Doc: "pause: its depth"},
+		{Name: "by_port", Nullable: true, Doc: "pause: blocked egress port that its frames wait for; drop: egress port whose queue had no room; null: none"},
+		{Name: "by_class", Nullable: true, Doc: "class of by_port"},
+		{Name: "queue_bytes", Nullable: true, Doc: "length of the ingress queue, or of the egress queue of a drop with by_port, as measured by the policy"},
+		{Name: "threshold_bytes", Nullable: true, Doc: "threshold of that queue"},
+		{Name: "headroom_bytes", Nullable: true, Doc: "headroom used by the ingress queue"},
+		{Name: "headroom_size_bytes", Nullable: true, Doc: "headroom of the port"},
+		{Name: "stored_bytes", Nullable: true, Doc: "bytes stored in the node's buffer"},
+		{Name: "cause_ps", Nullable: true, Doc: "acked: arrival of the frame that completed the flow"},
 	}
 }
 
-// Recorder records what an explanation needs. It watches every node and writes while the
-// run goes, so that memory does not grow with it.
+// Recorder records what explanations need. It watches every node and writes during the run,
+// so memory use does not grow with the length of the run.
 type Recorder struct {
 	graph  *topo.Graph
 	spec   *sim.Spec
@@ -112,10 +112,10 @@ type Recorder struct {
 	create func(name, what string) (io.Writer, error)
 }
 
-// New makes a recorder, which Bind and Open complete.
+// New returns a recorder. Call Sink for every node, then Bind, then Open.
 func New() *Recorder { return &Recorder{} }
 
-// Sink returns what watches a node.
+// Sink returns the sink that watches a node.
 func (r *Recorder) Sink(number int) probe.Sink {
 	for len(r.nodes) <= number {
 		r.nodes = append(r.nodes, nil)
@@ -124,7 +124,7 @@ func (r *Recorder) Sink(number int) probe.Sink {
 	return r.nodes[number]
 }
 
-// Bind tells the recorder the fabric, before the run.
+// Bind sets the fabric before the run.
 func (r *Recorder) Bind(g *topo.Graph, spec *sim.Spec) {
 	r.graph, r.spec = g, spec
 	r.frames = metrics.NewSeries(framesTable, g.Names, frameColumns())
@@ -135,7 +135,7 @@ func (r *Recorder) Bind(g *topo.Graph, spec *sim.Spec) {
 	}
 }
 
-// Open begins the files.
+// Open creates the files that are written during the run.
 func (r *Recorder) Open(create func(name, what string) (io.Writer, error)) error {
 	r.create = create
 	for _, s := range []*metrics.Series{r.frames, r.events} {
@@ -150,7 +150,7 @@ func (r *Recorder) Open(create func(name, what string) (io.Writer, error)) error
 	return nil
 }
 
-// Flush writes what nodes have recorded. Every node must have run up to the same time.
+// Flush writes the recorded rows. All nodes must have run up to the same time.
 func (r *Recorder) Flush() error {
 	if err := r.frames.Flush(); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (r *Recorder) Flush() error {
 	return r.events.Flush()
 }
 
-// Close writes what is known at the end.
+// Close completes the files and writes the tables of links, faults and deadlocks.
 func (r *Recorder) Close(o *metrics.Outcome) error {
 	for _, n := range r.nodes {
 		n.finish(o.End)
@@ -209,20 +209,20 @@ func (r *Recorder) table(name string, columns []probe.Column, rows func(add func
 
 func linkColumns(nodes []string) []probe.Column {
 	return []probe.Column{
-		{Name: "node", Type: probe.Text, Texts: nodes, Doc: "node that sends"},
-		{Name: "port", Doc: "its port"},
-		{Name: "peer", Type: probe.Text, Texts: nodes, Doc: "node at the other end"},
-		{Name: "peer_port", Doc: "and its port"},
-		{Name: "rate_bps", Doc: "rate of the link"},
-		{Name: "delay_ps", Doc: "from the last bit sent to the last bit there"},
-		{Name: "overhead_bytes", Doc: "of the wire, per frame"},
-		{Name: "tick_ps", Doc: "to which times of frames are cut; 0: exact"},
-		{Name: "host", Type: probe.Bool, Doc: "the node is a host"},
-		{Name: "ecn_bytes", May: true, Doc: "queue from which on frames are marked; null: none is"},
+		{Name: "node", Type: probe.Text, Texts: nodes, Doc: "sending node"},
+		{Name: "port", Doc: "port of the sending node"},
+		{Name: "peer", Type: probe.Text, Texts: nodes, Doc: "receiving node"},
+		{Name: "peer_port", Doc: "port of the receiving node"},
+		{Name: "rate_bps", Doc: "link rate"},
+		{Name: "delay_ps", Doc: "from the departure to the arrival of the last bit"},
+		{Name: "overhead_bytes", Doc: "wire overhead per frame"},
+		{Name: "tick_ps", Doc: "granularity to which frame times are truncated; 0: exact"},
+		{Name: "host", Type: probe.Bool, Doc: "the sending node is a host"},
+		{Name: "ecn_bytes", Nullable: true, Doc: "queue length above which frames are marked; null: never"},
 	}
 }
 
-// links writes every direction of every cable.
+// links adds a row for each direction of every cable.
 func (r *Recorder) links(add func(words ...int64)) error {
 	for i := range r.spec.Cables {
 		c := &r.spec.Cables[i]
@@ -246,7 +246,7 @@ func (r *Recorder) links(add func(words ...int64)) error {
 				}
 			}
 			add(int64(d.from.Node), int64(d.from.Port), int64(d.to.Node), int64(d.to.Port), int64(c.Rate), int64(d.delay),
-				int64(c.Overhead), int64(tick), truth(host), floor)
+				int64(c.Overhead), int64(tick), boolToInt(host), floor)
 		}
 	}
 	return nil
@@ -254,13 +254,13 @@ func (r *Recorder) links(add func(words ...int64)) error {
 
 func faultColumns(nodes []string) []probe.Column {
 	return []probe.Column{
-		{Name: "fault", Type: probe.Text, Texts: sim.FaultNames(), Doc: "what is wrong"},
-		{Name: "node", Type: probe.Text, Texts: nodes, Doc: "host, or one end of a link"},
-		{Name: "port", May: true, Doc: "of a link"},
-		{Name: "peer", Type: probe.Text, Texts: nodes, May: true, Doc: "other end of a link"},
-		{Name: "peer_port", May: true, Doc: "and its port"},
-		{Name: "from_ps", Doc: "when it begins"},
-		{Name: "to_ps", May: true, Doc: "when it ends; null: never"},
+		{Name: "fault", Type: probe.Text, Texts: sim.FaultNames(), Doc: "kind of fault"},
+		{Name: "node", Type: probe.Text, Texts: nodes, Doc: "host, or one end of the link"},
+		{Name: "port", Nullable: true, Doc: "port of the link at node; null: fault of a host"},
+		{Name: "peer", Type: probe.Text, Texts: nodes, Nullable: true, Doc: "other end of the link"},
+		{Name: "peer_port", Nullable: true, Doc: "port of the link at peer"},
+		{Name: "from_ps", Doc: "start of the fault"},
+		{Name: "to_ps", Nullable: true, Doc: "end of the fault; null: never"},
 	}
 }
 
@@ -280,7 +280,7 @@ func (r *Recorder) faults(add func(words ...int64)) error {
 	return nil
 }
 
-func truth(b bool) int64 {
+func boolToInt(b bool) int64 {
 	if b {
 		return 1
 	}

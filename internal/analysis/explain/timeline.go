@@ -7,16 +7,16 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Span is a time.
+// Span is a time span.
 type Span struct{ From, To units.Time }
 
-// Lane is the times in which something held, in order; they do not overlap.
+// Lane is a named list of time spans, in order and without overlap.
 type Lane struct {
 	Name  string
 	Spans []Span
 }
 
-// Union orders times and joins those that overlap.
+// Union sorts spans, in place, and returns them with overlapping ones merged.
 func Union(list []Span) []Span {
 	slices.SortFunc(list, func(a, b Span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	var out []Span
@@ -30,7 +30,7 @@ func Union(list []Span) []Span {
 	return out
 }
 
-// Lasted is how long a lane held in all.
+// Lasted returns the total duration of a lane.
 func (l *Lane) Lasted() (sum units.Time) {
 	for _, s := range l.Spans {
 		sum += s.To - s.From
@@ -38,18 +38,18 @@ func (l *Lane) Lasted() (sum units.Time) {
 	return sum
 }
 
-// Held are the times in which ports could not send a class, of up to n ports, those that stood
-// longest first.
-func (r *Run) Held(n int) []Lane {
-	byPort := make(map[group][]Span)
+// Blocked returns the spans in which a port could not send some class, for the n ports that
+// were blocked longest.
+func (r *Run) Blocked(n int) []Lane {
+	byPort := make(map[portKey][]Span)
 	r.eachSpan(func(e End, s span) {
-		k := group{e.Node, e.Port}
+		k := portKey{e.Node, e.Port}
 		byPort[k] = append(byPort[k], Span{s.from, min(s.to, r.end)})
 	})
 	var list []Lane
 	for node := range r.ports {
 		for at := range r.ports[node] {
-			if spans := byPort[group{node, at}]; len(spans) > 0 {
+			if spans := byPort[portKey{node, at}]; len(spans) > 0 {
 				list = append(list, Lane{r.portName(node, at), Union(spans)})
 			}
 		}
@@ -58,8 +58,7 @@ func (r *Run) Held(n int) []Lane {
 	return list[:min(n, len(list))]
 }
 
-// Storms are the times in which trees of pauses stood that went further than one link, by what
-// they began with.
+// Storms returns, by cause, the spans of pause trees deeper than one link.
 func (r *Run) Storms(e *Explanation) []Lane {
 	ends := make(map[int]units.Time)
 	deep := make(map[int]bool)
@@ -83,7 +82,7 @@ func (r *Run) Storms(e *Explanation) []Lane {
 	return list
 }
 
-// find returns a port by its name.
+// find returns a port by its name, or nil.
 func (r *Run) find(name string) *port {
 	for node := range r.ports {
 		for at := range r.ports[node] {
@@ -95,8 +94,8 @@ func (r *Run) find(name string) *port {
 	return nil
 }
 
-// Rate is what a port sent in each of the bins of a width, in bits per second; nil: there is
-// no such port. A frame counts where it begins.
+// Rate returns the sending rate of a port in bits per second, in bins of the given width; nil
+// if there is no such port. A frame counts in the bin in which it starts.
 func (r *Run) Rate(name string, width units.Time) []float64 {
 	p := r.find(name)
 	if p == nil {
@@ -113,21 +112,21 @@ func (r *Run) Rate(name string, width units.Time) []float64 {
 	return bins
 }
 
-// Level is a number of bytes at a time.
+// Level is a queue length at a time.
 type Level struct {
 	At    units.Time
 	Bytes units.Bytes
 }
 
-// Occupancy is an ingress queue over time, and its threshold whenever it paused.
+// Occupancy is the length of an ingress queue over time, and its threshold at each pause.
 type Occupancy struct {
 	Queue      string
-	Held       []Level // after each change
+	Levels     []Level // after each change
 	Thresholds []Level
 }
 
-// Occupancy is that of the queue of a switch that began most trees of a cause; nil: no switch
-// did.
+// Occupancy returns the occupancy of the switch queue that started most pause trees of a
+// cause; nil if no switch queue started any.
 func (r *Run) Occupancy(c *Cause) *Occupancy {
 	count := make(map[End]int)
 	best := End{Node: -1}
@@ -145,7 +144,7 @@ func (r *Run) Occupancy(c *Cause) *Occupancy {
 	var changes []Level
 	for out := range r.ports[best.Node] {
 		p := &r.ports[best.Node][out]
-		for _, frames := range [][]int32{p.sent, p.waits} {
+		for _, frames := range [][]int32{p.sent, p.waiting} {
 			for _, i := range frames {
 				f := &r.frames[i]
 				if int(f.in) != best.Port || f.queue != best.Class || f.came == none {
@@ -159,14 +158,14 @@ func (r *Run) Occupancy(c *Cause) *Occupancy {
 		}
 	}
 	slices.SortStableFunc(changes, func(a, b Level) int { return cmp.Compare(a.At, b.At) })
-	held := units.Bytes(0)
+	bytes := units.Bytes(0)
 	for i, x := range changes {
-		held += x.Bytes
+		bytes += x.Bytes
 		if i+1 == len(changes) || changes[i+1].At != x.At {
-			o.Held = append(o.Held, Level{x.At, held})
+			o.Levels = append(o.Levels, Level{x.At, bytes})
 		}
 	}
-	for _, i := range r.ports[best.Node][best.Port].paused[best.Class] {
+	for _, i := range r.ports[best.Node][best.Port].pauses[best.Class] {
 		if p := &r.pauses[i]; p.threshold >= 0 {
 			o.Thresholds = append(o.Thresholds, Level{p.sent, p.threshold})
 		}

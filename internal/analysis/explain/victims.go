@@ -8,18 +8,18 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Victim is a flow that was held though it does not use the congested port.
+// Victim is a flow that was paused although it does not use the congested port.
 type Victim struct {
 	Flow     int        `json:"flow"`
 	Workload string     `json:"workload"`
 	Src      string     `json:"src"`
 	Dst      string     `json:"dst"`
-	Held     units.Time `json:"held_ps"` // how long frames of it stood still because of this
-	Cost     units.Time `json:"cost_ps"` // how much of its completion time that is
-	FCT      units.Time `json:"fct_ps"`  // 0: it did not finish
+	Paused   units.Time `json:"held_ps"` // time for which its frames were paused by the cause
+	Cost     units.Time `json:"cost_ps"` // share of that in its FCT
+	FCT      units.Time `json:"fct_ps"`  // 0 if it did not finish
 }
 
-// victims finds the flows that a cause held though they have nothing to do with it.
+// victims fills in the ports that a cause paused and its victims.
 func (r *Run) victims(c *Cause, wanted func(int, *Cause) bool) {
 	mine := make(map[int]bool, len(c.roots))
 	for _, i := range c.roots {
@@ -32,31 +32,31 @@ func (r *Run) victims(c *Cause, wanted func(int, *Cause) bool) {
 		up := &r.ports[c.node][0]
 		users = r.users(up.peer, up.peerPort)
 	}
-	held := make(map[int]units.Time)
-	ports := make(map[group]bool)
+	paused := make(map[int]units.Time)
+	ports := make(map[portKey]bool)
 	r.eachSpan(func(e End, s span) {
 		if s.by < 0 || !mine[r.pauses[s.by].root] || !wanted(s.by, c) {
 			return
 		}
-		if at := (group{e.Node, e.Port}); !ports[at] {
+		if at := (portKey{e.Node, e.Port}); !ports[at] {
 			ports[at] = true
 			c.Ports++
 			if r.ports[e.Node][e.Port].host {
 				c.Hosts++
 			}
 		}
-		for flow, since := range r.stopped(e, s) {
+		for flow, since := range r.waitingFlows(e, s) {
 			if !users[flow] {
-				held[int(flow)] += min(s.to, r.end) - max(since, s.from)
+				paused[int(flow)] += min(s.to, r.end) - max(since, s.from)
 			}
 		}
 	})
-	c.VictimFlows = len(held)
-	for id, time := range held {
+	c.VictimFlows = len(paused)
+	for id, time := range paused {
 		f := &r.flows[id]
-		c.Victims = append(c.Victims, Victim{Flow: id, Workload: f.workload, Src: r.names[f.src], Dst: r.names[f.dst], Held: time, FCT: max(0, f.fct)})
+		c.Victims = append(c.Victims, Victim{Flow: id, Workload: f.workload, Src: r.names[f.src], Dst: r.names[f.dst], Paused: time, FCT: max(0, f.fct)})
 	}
-	slices.SortFunc(c.Victims, func(a, b Victim) int { return cmp.Or(cmp.Compare(b.Held, a.Held), cmp.Compare(a.Flow, b.Flow)) })
+	slices.SortFunc(c.Victims, func(a, b Victim) int { return cmp.Or(cmp.Compare(b.Paused, a.Paused), cmp.Compare(a.Flow, b.Flow)) })
 	c.Victims = c.Victims[:min(maxShown, len(c.Victims))]
 	for i := range c.Victims {
 		v := &c.Victims[i]
@@ -65,15 +65,16 @@ func (r *Run) victims(c *Cause, wanted func(int, *Cause) bool) {
 			continue
 		}
 		for _, s := range steps {
-			if s.Part == Held && s.Pause >= 0 && mine[r.pauses[s.Pause].root] {
+			if s.Part == Paused && s.Pause >= 0 && mine[r.pauses[s.Pause].root] {
 				v.Cost += s.To - s.From
 			}
 		}
 	}
 }
 
-// stopped returns the flows that waited in a held egress queue, and since when.
-func (r *Run) stopped(e End, s span) map[int32]units.Time {
+// waitingFlows returns the flows that waited in an egress queue while it was blocked, and since
+// when.
+func (r *Run) waitingFlows(e End, s span) map[int32]units.Time {
 	list := make(map[int32]units.Time)
 	note := func(f *row) {
 		if f.queue == e.Class && f.flow >= 0 && f.came != none && f.came < min(s.to, r.end) {
@@ -92,7 +93,7 @@ func (r *Run) stopped(e End, s span) map[int32]units.Time {
 		note(f)
 	}
 	if s.to >= r.end {
-		for _, i := range p.waits {
+		for _, i := range p.waiting {
 			note(&r.frames[i])
 		}
 	}

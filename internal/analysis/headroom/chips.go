@@ -1,8 +1,6 @@
 package headroom
 
 import (
-	"slices"
-
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/analysis/chips"
 )
@@ -12,14 +10,14 @@ type Chip = chips.Chip
 
 // Chips returns the chips whose ports and buffer are known, by capacity.
 func Chips() []Chip {
-	return slices.DeleteFunc(chips.All(), func(c Chip) bool { return c.Ports == 0 })
+	return chips.Budgeted()
 }
 
-// ChipNamed returns the chip of a name, whatever its case.
-func ChipNamed(name string) (Chip, error) { return chips.Find(Chips(), name) }
+// ChipNamed returns one of Chips by its name or alias, ignoring case.
+func ChipNamed(name string) (Chip, error) { return chips.BudgetedNamed(name) }
 
-// Share is the part of a chip's buffer that eq. 1 and 3 of DSH reserve: the
-// headroom of Fig. 4 with an MTU of 1500 B, 1.5 us and 8 classes.
+// Share returns the fraction of a chip's buffer that eq. 1 and 3 of DSH reserve. With an MTU
+// of 1500 B, 1.5 us and 8 classes it is the headroom of Fig. 4.
 func Share(c Chip, mtu units.Bytes, delay units.Time, classes int) float64 {
 	l := Link{Rate: c.Rate, Delay: delay, MTU: mtu}
 	return Divide(c.Buffer, SIH(classes, Ports{c.Ports, l.Eq1()})).Share

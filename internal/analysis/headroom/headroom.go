@@ -1,6 +1,5 @@
-// Package headroom answers how much buffer lossless classes take: for a queue,
-// for a switch, for the chips that one can buy. The formulas of a queue are those
-// of flowctl; here they are put together into a budget.
+// Package headroom calculates how much buffer lossless classes need: per queue, per switch
+// and per chip. It backs `xoff headroom`; the formulas for a single queue are in base/link.
 package headroom
 
 import (
@@ -8,20 +7,20 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Link is all that decides how much headroom a queue needs.
+// Link holds everything that determines how much headroom a queue needs.
 type Link struct {
 	Rate     units.Rate
 	Delay    units.Time  // one way: cable, PHY and FEC
 	MTU      units.Bytes // largest frame, in both directions
-	MinFrame units.Bytes // smallest frame of the class; matters with cells only
+	MinFrame units.Bytes // smallest frame of the class; matters only with cells
 	Overhead units.Bytes // preamble and gap per frame
 	Cell     units.Bytes // unit of storage; 0 or 1: bytes
-	// Processing is from the arrival of a PAUSE to its effect; negative: all that
-	// the standard allows, link.ProcessingCap of line time.
+	// Processing is the time from the arrival of a PAUSE to its effect. If negative, it is
+	// the maximum of the standard: the line time of link.ProcessingCap.
 	Processing units.Time
 }
 
-// port describes the link as flowctl wants it.
+// port returns the link as a link.Port with one lossless class.
 func (l *Link) port() *link.Port {
 	processing := l.Processing
 	if processing < 0 {
@@ -33,30 +32,29 @@ func (l *Link) port() *link.Port {
 	}
 }
 
-// Eq1 is PHI of DSH eq. 1: 2 (C D + MTU) + 3840 B. It knows neither the link's
-// processing time nor its overhead.
+// Eq1 returns PHI by DSH eq. 1: 2 (C D + MTU) + 3840 B. It ignores Processing and Overhead.
 func (l *Link) Eq1() units.Bytes {
 	return link.Headroom{Rule: link.RuleEq1}.Of(l.port())
 }
 
-// Exact is PHI*, all that can arrive for a queue from the frame on that turns it
-// OFF (link.Exact). A queue with less can lose frames.
+// Exact returns PHI*, all that can arrive for a queue, starting with the frame that turns it
+// OFF (link.Exact). A queue with less headroom can drop frames.
 func (l *Link) Exact() units.Bytes {
 	return link.Headroom{Rule: link.RuleExact}.Of(l.port())
 }
 
-// Ports are alike ports of a switch, by the headroom of one queue.
+// Ports is a group of identical ports of a switch.
 type Ports struct {
 	Count int
-	PHI   units.Bytes
+	PHI   units.Bytes // headroom of one queue
 }
 
-// SIH is DSH eq. 3: every lossless queue of every port has its own headroom.
+// SIH returns the total headroom by DSH eq. 3: every lossless queue of every port has its own.
 func SIH(classes int, ports ...Ports) units.Bytes {
 	return units.Bytes(classes) * DSH(ports...)
 }
 
-// DSH is DSH eq. 9: the insurance of every port is that of one queue.
+// DSH returns the total insurance by DSH eq. 9: every port has the headroom of one queue.
 func DSH(ports ...Ports) units.Bytes {
 	sum := units.Bytes(0)
 	for _, p := range ports {
@@ -65,15 +63,15 @@ func DSH(ports ...Ports) units.Bytes {
 	return sum
 }
 
-// Split is a buffer divided in two. Footroom is all that is not headroom (DSH
-// section III-A); it is negative when the headroom does not fit.
+// Split is a buffer divided into headroom and footroom, the rest (DSH section III-A).
+// Footroom is negative if the headroom does not fit.
 type Split struct {
 	Headroom units.Bytes `json:"headroom_bytes"`
 	Footroom units.Bytes `json:"footroom_bytes"`
 	Share    float64     `json:"headroom_share"` // of the buffer
 }
 
-// Divide takes headroom from a buffer.
+// Divide splits a buffer into the given headroom and the rest.
 func Divide(buffer, headroom units.Bytes) Split {
 	return Split{headroom, buffer - headroom, float64(headroom) / float64(buffer)}
 }

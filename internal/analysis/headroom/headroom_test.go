@@ -48,8 +48,8 @@ func TestChips(t *testing.T) {
 	}
 }
 
-// With all the processing time that the standard allows, eq. 1 is an MTU and a
-// PAUSE frame short of what can be in flight.
+// With the longest processing time of the standard, eq. 1 is short of what can be in flight
+// by an MTU and a PAUSE frame.
 func TestShortfallOfEq1(t *testing.T) {
 	l := Link{Rate: 100 * units.Gbps, Delay: 2 * us, MTU: 1500, Processing: -1}
 	if l.Eq1() != 56840 || l.Exact() != 58404 { // 56,840 + 1500 + 64
@@ -63,15 +63,15 @@ func TestShortfallOfEq1(t *testing.T) {
 	if l.Exact() != 54644 {
 		t.Errorf("with preambles: %d, want 54644", l.Exact())
 	}
-	// 54,564 B of 64-byte frames are 853, each in a cell of 208 B.
+	// 54,564 B are 853 frames of 64 B, each in a cell of 208 B.
 	l.Overhead, l.Cell, l.MinFrame = 0, 208, 64
 	if l.Exact() != 177424 {
 		t.Errorf("in cells: %d, want 177424", l.Exact())
 	}
 }
 
-// 60,000 B x 32 ports x 7 classes are the 12.8 MiB of DSH section V-B; the
-// insurance takes a seventh.
+// 60,000 B x 32 ports x 7 classes are the 12.8 MiB of DSH section V-B; the insurance needs a
+// seventh of that.
 func TestDivide(t *testing.T) {
 	sih, dsh := SIH(7, Ports{32, 60000}), DSH(Ports{32, 60000})
 	if sih != 13440000 || dsh != 1920000 {
@@ -80,22 +80,22 @@ func TestDivide(t *testing.T) {
 	if got, want := Divide(16*units.MiB, sih), (Split{13440000, 3337216, 0.80108642578125}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	// 48 x 25G and 8 x 100G beside each other.
+	// A mix of 48 ports at 25G and 8 at 100G.
 	if got := SIH(2, Ports{48, 1000}, Ports{8, 5000}); got != 176000 {
 		t.Errorf("mixed ports: %d, want 176000", got)
 	}
 	if got := Divide(10, 15); got.Footroom != -5 || got.Share != 1.5 {
-		t.Errorf("too little buffer: %+v", got)
+		t.Errorf("buffer too small: %+v", got)
 	}
 }
 
-// What the standard allows is 3840 B of line time, at 100 Gbps 307.2 ns, and so much more
-// headroom than without processing.
+// The standard allows a processing time of 3840 B of line time, 307.2 ns at 100 Gbps. It adds
+// 3840 B to the headroom.
 func TestProcessingCap(t *testing.T) {
 	l := Link{Rate: 100 * units.Gbps, Delay: units.Microsecond, MTU: 1500, MinFrame: 64}
 	without := l.Exact()
 	l.Processing = -1
 	if got := l.Exact() - without; got != 3840 {
-		t.Errorf("processing takes %d B", got)
+		t.Errorf("processing adds %d B, want 3840", got)
 	}
 }

@@ -6,44 +6,44 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// LongHaul is what a port of a long link needs.
+// LongHaul is the buffer that a port of a long link needs.
 type LongHaul struct {
 	BDP units.Bytes `json:"bdp_bytes"`
-	// PFC is what PFC needs to lose nothing and no throughput: what is in flight when a pause
-	// is due, above the threshold, and as much below it, to be sent until the flow is back.
-	// Every class has its own.
+	// PFC is the buffer with which PFC loses neither frames nor throughput. Each class needs
+	// the bytes in flight at a pause above its threshold, and as much below it, to keep
+	// sending until traffic arrives again.
 	PFC   units.Bytes `json:"pfc_bytes"`
-	Needs units.Bytes `json:"needs_bytes"` // of the scheme
-	Share float64     `json:"share"`       // of what PFC needs
-	// Fits is false when the scheme refuses such a port, and Why says why; or when the buffer
-	// is more than can be simulated.
+	Needs units.Bytes `json:"needs_bytes"` // buffer that the scheme needs
+	Share float64     `json:"share"`       // Needs over PFC
+	// Fits is false if the scheme rejects the port; Why is its reason.
 	Fits bool   `json:"fits"`
 	Why  string `json:"why,omitempty"`
-	// Note is what the scheme says of a port that it fits, but not well.
+	// Note is the scheme's advice on a port that it accepts.
 	Note string `json:"note,omitempty"`
 }
 
-// Port describes the link with so many lossless classes, between two switches.
+// Port returns the port at either end of the link, between two switches, with the given
+// number of lossless classes.
 func (l *Link) Port(classes int) *link.Port {
 	p := l.port()
 	p.Lossless = 1<<classes - 1
-	p.Ports = 2 // as of a relay: the other schemes do not look
+	p.Ports = 2 // a relay has two ports; other schemes ignore this
 	return p
 }
 
-// LongHaulOf works out the buffer of a scheme for a link.
+// LongHaulOf calculates the buffer that a scheme needs for a link.
 func LongHaulOf(l *Link, classes int, s flowctl.Scheme) LongHaul {
 	p := l.Port(classes)
 	h := LongHaul{BDP: link.BDP(p), PFC: units.Bytes(classes) * 2 * l.Exact(), Needs: s.Reserve(p), Fits: true}
 	h.Share = float64(h.Needs) / float64(h.PFC)
-	of := s.Properties()
-	if of.Check != nil {
-		if err := of.Check(p); err != nil {
+	props := s.Properties()
+	if props.Check != nil {
+		if err := props.Check(p); err != nil {
 			h.Fits, h.Why = false, err.Error()
 		}
 	}
-	if of.Advise != nil && h.Fits {
-		h.Note, _ = of.Advise(p)
+	if props.Advise != nil && h.Fits {
+		h.Note, _ = props.Advise(p)
 	}
 	return h
 }

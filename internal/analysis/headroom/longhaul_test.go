@@ -7,8 +7,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// 80 km at 100 Gbps, nothing to process: DELTA = 2 x 5,000,000 + 64 + 3000 B; PFC needs
-// twice 10,004,564 B for each class, Bifrost DELTA, 3 x 125,000 and 6000 B for all.
+// 80 km at 100 Gbps without processing time: DELTA = 2 x 5,000,000 + 64 + 3000 B. PFC needs
+// twice 10,004,564 B per class; Bifrost needs DELTA + 3 x 125,000 + 6000 B for all classes.
 func TestLongHaul(t *testing.T) {
 	l := &Link{Rate: 100 * units.Gbps, Delay: 400 * units.Microsecond, MTU: 1500, MinFrame: 64}
 	for _, c := range []struct {

@@ -2,21 +2,21 @@ package headroom
 
 import "github.com/xoff-net/xoff/base/units"
 
-// Group are alike ports of a switch.
+// Group is a number of identical ports of a switch.
 type Group struct {
 	Count int
 	Link  Link
 }
 
-// Budget is what two ways to set headroom aside leave of a buffer, by one rule for
-// the headroom of a queue.
+// Budget divides a buffer with static and with dynamic headroom, for one rule that sizes the
+// headroom of a queue.
 type Budget struct {
 	Rule string `json:"rule"` // eq1 or exact
-	SIH  Split  `json:"sih"`  // DSH eq. 3: of every queue
-	DSH  Split  `json:"dsh"`  // DSH eq. 9: of every port
+	SIH  Split  `json:"sih"`  // headroom per queue, DSH eq. 3
+	DSH  Split  `json:"dsh"`  // headroom per port, DSH eq. 9
 }
 
-// Plan divides a buffer between groups of ports by both rules.
+// Plan returns the budgets of a buffer for groups of ports, one per rule.
 func Plan(buffer units.Bytes, classes int, groups []Group) []Budget {
 	var list []Budget
 	for _, rule := range []struct {

@@ -12,43 +12,44 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Text is a question about headroom as the flags of the command line write it.
+// Text holds the flags of `xoff headroom` as the user wrote them.
 type Text struct {
 	Rate, Cable, Delay, Ports, Chip       string
 	MTU, Overhead, Cell, MinFrame, Buffer string
 	Processing, PHY                       string
 	Classes                               int
-	Chips                                 bool // all chips
-	// Which of the flags were given; the others have their default.
+	Chips                                 bool // print all chips
+	// RateGiven and the others report whether the user set the flag.
 	RateGiven, CableGiven, DelayGiven, BufferGiven bool
 }
 
-// Question is a question that was read and checked.
+// Question is a parsed and checked Text.
 type Question struct {
 	Classes int
 
-	common Link // all but rate and delay
+	common Link // everything but rate and delay
 	rates  []units.Rate
 	cables []span
-	ports  int     // of each row; 0: not asked for
-	mixed  []mixed // groups of ports, instead of rates and cables
+	ports  int         // per row; 0: no budget
+	groups []portGroup // replace rates and cables
 	buffer units.Bytes
 	chip   string
 }
 
-// span is a cable as it was written, and its delay with that of PHY and FEC.
+// span is the length of a link: as the user wrote it, and as a delay including PHY and FEC.
 type span struct {
 	name  string
 	delay units.Time
 }
 
-type mixed struct {
+// portGroup is a group of ports in --ports.
+type portGroup struct {
 	count int
 	rate  units.Rate
 	cable span
 }
 
-// Question reads and checks a question.
+// Question parses and checks the flags.
 func (t *Text) Question() (*Question, error) {
 	q := &Question{Classes: t.Classes}
 	if err := t.common(q); err != nil {
@@ -56,15 +57,15 @@ func (t *Text) Question() (*Question, error) {
 	}
 	switch {
 	case t.CableGiven && t.DelayGiven:
-		return nil, errors.New("--cable and --delay both say how long links are; allowed: one of them")
+		return nil, errors.New("--cable and --delay cannot be combined: both set the length of links")
 	case t.Chips && (t.Chip != "" || t.Ports != "" || t.RateGiven || t.BufferGiven):
-		return nil, errors.New("--chips is a table of all chips; allowed: --chip for one of them, or --ports, --rate and --buffer without --chips")
+		return nil, errors.New("--chips cannot be combined with --chip, --ports, --rate or --buffer: it prints all chips with their own values")
 	case t.Chip != "" && (t.Ports != "" || t.RateGiven || t.BufferGiven):
-		return nil, errors.New("--chip says ports, rate and buffer; allowed: --chip, or --ports, --rate and --buffer")
+		return nil, errors.New("--chip cannot be combined with --ports, --rate or --buffer: it sets all three")
 	case t.Ports != "" && !t.BufferGiven:
-		return nil, errors.New("--ports needs --buffer: what is left depends on it")
+		return nil, errors.New("--ports needs --buffer (expected the size of the switch's buffer, such as 16MiB)")
 	case t.BufferGiven && t.Ports == "":
-		return nil, errors.New("--buffer needs --ports; allowed: a number, or groups such as 48x25Gbps@5m,8x100Gbps@100m")
+		return nil, errors.New("--buffer needs --ports (expected a number, or groups such as 48x25Gbps@5m,8x100Gbps@100m)")
 	}
 	phy, err := within("phy", t.PHY, units.ParseTime, 0, topo.MaxDelay)
 	if err != nil {
@@ -85,10 +86,10 @@ func (t *Text) Question() (*Question, error) {
 		}
 		q.rates = append(q.rates, r)
 	}
-	return q, t.room(q, phy)
+	return q, t.portsAndBuffer(q, phy)
 }
 
-// common reads what all links have in common.
+// common parses the values that all links share.
 func (t *Text) common(q *Question) error {
 	var err error
 	l := &q.common
@@ -106,19 +107,19 @@ func (t *Text) common(q *Question) error {
 	}
 	if l.Processing = -1; t.Processing != "max" {
 		if l.Processing, err = within("processing", t.Processing, units.ParseTime, 0, topo.MaxDelay); err != nil {
-			return fmt.Errorf("%w, or max", err)
+			return fmt.Errorf("%w; max is also accepted", err)
 		}
 	}
 	switch {
 	case l.MinFrame > l.MTU:
-		return fmt.Errorf("--min-frame is %s; allowed: at most --mtu, %s", l.MinFrame, l.MTU)
+		return fmt.Errorf("--min-frame is %s (expected at most --mtu, %s)", l.MinFrame, l.MTU)
 	case t.Classes < 1 || t.Classes > 8:
-		return fmt.Errorf("--classes is %d; allowed: 1 to 8", t.Classes)
+		return fmt.Errorf("--classes is %d (expected 1 to 8)", t.Classes)
 	}
 	return nil
 }
 
-// cables reads how long links are; phy is added to every one.
+// cables parses the lengths of links and adds phy to each.
 func (t *Text) cables(q *Question, phy units.Time) error {
 	list, read, flag := t.Cable, parseLength, "cable"
 	if t.DelayGiven {
@@ -132,16 +133,16 @@ func (t *Text) cables(q *Question, phy units.Time) error {
 		q.cables = append(q.cables, span{strings.TrimSpace(word), d + phy})
 	}
 	if t.Chips && len(q.cables) > 1 {
-		return fmt.Errorf("--%s has %d values; allowed: one with --chips", flag, len(q.cables))
+		return fmt.Errorf("--%s has %d values (expected one with --chips)", flag, len(q.cables))
 	}
 	return nil
 }
 
-// maxBuffer is more than any switch has.
+// maxBuffer is larger than the buffer of any switch.
 const maxBuffer = 1024 * units.GiB
 
-// room reads ports and buffer.
-func (t *Text) room(q *Question, phy units.Time) error {
+// portsAndBuffer parses --ports and --buffer.
+func (t *Text) portsAndBuffer(q *Question, phy units.Time) error {
 	if t.Ports == "" {
 		return nil
 	}
@@ -154,28 +155,28 @@ func (t *Text) room(q *Question, phy units.Time) error {
 		return err
 	}
 	if t.RateGiven {
-		return errors.New("--ports says the rate of each group; allowed: a number of ports with --rate, or groups with --cable or --delay for those that name none")
+		return errors.New("--rate cannot be combined with groups in --ports: each group sets its own rate")
 	}
 	if len(q.cables) > 1 {
-		return fmt.Errorf("there are %d lengths of links; allowed: one of --cable or --delay, for groups of --ports that name none", len(q.cables))
+		return fmt.Errorf("%d link lengths with groups in --ports (expected one --cable or --delay, the default of groups)", len(q.cables))
 	}
 	for _, word := range strings.Split(t.Ports, ",") {
-		g, err := readGroup(word, q.cables[0], phy)
+		g, err := parseGroup(word, q.cables[0], phy)
 		if err != nil {
 			return err
 		}
-		q.mixed = append(q.mixed, g)
+		q.groups = append(q.groups, g)
 	}
 	return nil
 }
 
-// readGroup reads a group of ports, COUNTxRATE@CABLE; cable is the default.
-func readGroup(word string, cable span, phy units.Time) (g mixed, err error) {
+// parseGroup parses a group of ports, COUNTxRATE[@CABLE]; cable is the default.
+func parseGroup(word string, cable span, phy units.Time) (g portGroup, err error) {
 	g.cable = cable
 	spec, length, named := strings.Cut(strings.TrimSpace(word), "@")
 	n, rate, ok := strings.Cut(spec, "x")
 	if !ok {
-		return g, fmt.Errorf("--ports: %q is no group of ports; allowed: COUNTxRATE, with @CABLE or @DELAY if you like, such as 48x25Gbps@5m or 8x100Gbps@2us", word)
+		return g, fmt.Errorf("--ports: invalid group %q (expected COUNTxRATE, optionally with @CABLE or @DELAY, such as 48x25Gbps@5m or 8x100Gbps@2us)", word)
 	}
 	if g.count, err = portCount(n); err != nil {
 		return g, err
@@ -191,16 +192,16 @@ func readGroup(word string, cable span, phy units.Time) (g mixed, err error) {
 func portCount(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > topo.MaxPorts {
-		return 0, fmt.Errorf("--ports: %q is no number of ports; allowed: 1 to %d, or groups such as 48x25Gbps@5m,8x100Gbps@100m", s, topo.MaxPorts)
+		return 0, fmt.Errorf("--ports: invalid number of ports %q (expected 1 to %d, or groups such as 48x25Gbps@5m,8x100Gbps@100m)", s, topo.MaxPorts)
 	}
 	return n, nil
 }
 
-// within reads the value of a flag and checks its range.
+// within parses the value of a flag and checks its range.
 func within[T cmp.Ordered](flag, text string, read func(string) (T, error), lo, hi T) (T, error) {
 	v, err := read(strings.TrimSpace(text))
 	if err == nil && (v < lo || v > hi) {
-		err = fmt.Errorf("%v is out of range; allowed: %v to %v", v, lo, hi)
+		err = fmt.Errorf("%v is out of range (expected %v to %v)", v, lo, hi)
 	}
 	if err != nil {
 		return v, fmt.Errorf("--%s: %w", flag, err)
@@ -208,31 +209,31 @@ func within[T cmp.Ordered](flag, text string, read func(string) (T, error), lo, 
 	return v, nil
 }
 
-// parseSpan reads the delay of a link, or the length of its cable.
+// parseSpan parses the delay of a link, or the length of its cable.
 func parseSpan(s string) (units.Time, error) {
 	if strings.HasSuffix(s, "s") {
 		return units.ParseTime(s)
 	}
 	d, err := parseLength(s)
 	if err != nil {
-		err = fmt.Errorf("%w, or a delay such as 2us", err)
+		err = fmt.Errorf("%w; a delay such as 2us is also accepted", err)
 	}
 	return d, err
 }
 
-// parseLength reads the length of a cable and returns its delay.
+// parseLength parses the length of a cable and returns its delay.
 func parseLength(s string) (units.Time, error) {
 	d, err := units.ParseDelay(s)
 	switch {
 	case err != nil || d < 0 || !strings.HasSuffix(s, "m"):
-		return 0, fmt.Errorf("%q is no length; allowed: metres or kilometres, such as 300m or 1.5km", s)
+		return 0, fmt.Errorf("invalid length %q (expected metres or kilometres, such as 300m or 1.5km)", s)
 	case d > topo.MaxDelay:
-		return 0, fmt.Errorf("%q is longer than any cable; allowed: up to 200000km", s)
+		return 0, fmt.Errorf("length %q is out of range (expected up to 200000km)", s)
 	}
 	return d, nil
 }
 
-// LinkRow is the headroom of a queue of a link.
+// LinkRow is the headroom of one queue of a link.
 type LinkRow struct {
 	Ports int         `json:"ports,omitempty"`
 	Rate  units.Rate  `json:"rate_bps"`
@@ -240,12 +241,12 @@ type LinkRow struct {
 	Delay units.Time  `json:"delay_ps"`
 	Eq1   units.Bytes `json:"eq1_bytes"`
 	Exact units.Bytes `json:"exact_bytes"`
-	Short units.Bytes `json:"eq1_short_bytes"` // negative: eq. 1 is more than enough
+	Short units.Bytes `json:"eq1_short_bytes"` // Exact - Eq1; negative: eq. 1 is more than enough
 
 	group Group
 }
 
-// Answer is the headroom of links, and what it leaves of a buffer.
+// Answer is the headroom of links and the resulting buffer budgets.
 type Answer struct {
 	Chip    string       `json:"chip,omitempty"`
 	MTU     units.Bytes  `json:"mtu_bytes"`
@@ -255,13 +256,13 @@ type Answer struct {
 	Budgets []PortBudget `json:"budgets,omitempty"`
 }
 
-// PortBudget is a budget of all ports of a switch.
+// PortBudget is the buffer budget of a switch with the given ports.
 type PortBudget struct {
 	Ports string `json:"ports"`
 	Budget
 }
 
-// link is a link of a rate and a cable.
+// link returns a link with the given rate and delay.
 func (q *Question) link(rate units.Rate, delay units.Time) Link {
 	l := q.common
 	l.Rate, l.Delay = rate, delay
@@ -274,13 +275,13 @@ func (q *Question) row(ports int, rate units.Rate, cable span) LinkRow {
 	return LinkRow{ports, rate, cable.name, cable.delay, eq1, exact, exact - eq1, Group{Count: ports, Link: l}}
 }
 
-// Answer works out the headroom of links.
+// Answer calculates the headroom of all links.
 func (q *Question) Answer() *Answer {
 	out := &Answer{Chip: q.chip, MTU: q.common.MTU, Classes: q.Classes, Buffer: q.buffer}
-	for _, g := range q.mixed {
+	for _, g := range q.groups {
 		out.Links = append(out.Links, q.row(g.count, g.rate, g.cable))
 	}
-	if q.mixed != nil {
+	if q.groups != nil {
 		out.Budgets = q.budgets(out.Links)
 		return out
 	}
@@ -294,7 +295,7 @@ func (q *Question) Answer() *Answer {
 	return out
 }
 
-// budgets divides the buffer, if there is one, between ports.
+// budgets divides the buffer, if one was given, between the ports of rows.
 func (q *Question) budgets(rows []LinkRow) []PortBudget {
 	if q.buffer == 0 {
 		return nil
@@ -312,13 +313,13 @@ func (q *Question) budgets(rows []LinkRow) []PortBudget {
 	return list
 }
 
-// ChipRow is a chip and its headroom by eq. 1 and 3.
+// ChipRow is a chip and its headroom by DSH eq. 1, 3 and 9.
 type ChipRow struct {
 	Chip     string      `json:"chip"`
 	Ports    int         `json:"ports"`
 	Rate     units.Rate  `json:"rate_bps"`
 	Buffer   units.Bytes `json:"buffer_bytes"`
-	Time     float64     `json:"buffer_us"` // at the rate of all ports
+	Time     float64     `json:"buffer_us"` // time in which all ports fill the buffer
 	Eq1      units.Bytes `json:"eq1_bytes"`
 	SIH      units.Bytes `json:"sih_bytes"`
 	Share    float64     `json:"sih_share"`
@@ -327,7 +328,7 @@ type ChipRow struct {
 	Fig4     bool        `json:"dsh_fig4"`
 }
 
-// ChipTable works out the headroom of all chips.
+// ChipTable calculates the headroom of all chips.
 func (q *Question) ChipTable() []ChipRow {
 	var rows []ChipRow
 	for _, c := range Chips() {
@@ -357,8 +358,8 @@ type LongAnswer struct {
 	Links       []LongRow   `json:"links"`
 }
 
-// LongHaul works out what a flow control needs at the ports of long links; name is how the
-// question names it.
+// LongHaul calculates the buffer that flow control s needs at the ports of long links; name
+// is its name in the answer.
 func (q *Question) LongHaul(name string, s flowctl.Scheme) *LongAnswer {
 	out := &LongAnswer{FlowControl: name, MTU: q.common.MTU, Classes: q.Classes}
 	for _, r := range q.rates {

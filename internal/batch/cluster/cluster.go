@@ -1,9 +1,11 @@
-// Package cluster writes what schedulers need to compute a planned sweep: scripts of an
-// array for Slurm, manifests of an Indexed Job for Kubernetes. It knows nothing of
-// sweeps: a task is a command that finds its own share.
+// Package cluster writes the job files that run a planned sweep on a cluster: array scripts
+// for Slurm, Indexed Job manifests for Kubernetes. It knows nothing about sweeps: a task is
+// a command that finds its own shard.
 package cluster
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -18,31 +20,32 @@ import (
 	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
-// Job is an array of tasks and what each of them needs.
+// Job is an array of tasks and the resources of each.
 type Job struct {
 	Name   string
 	Tasks  int
 	CPUs   int
-	Time   time.Duration // limit of a task; 0: that of the site
-	Memory int64         // limit of a task in bytes; 0: that of the site
-	Merge  int64         // the same of the merge
+	Time   time.Duration // time limit of a task; 0: the site's default
+	Memory int64         // memory limit of a task in bytes; 0: the site's default
+	Merge  int64         // memory limit of the merge in bytes; 0: the site's default
 
-	Program string // path
+	Program string // path of the xoff executable
 	Plan    string // path of the plan file
 	Results string // path of the results
-	Logs    string // folder of what tasks print
+	Logs    string // folder for the output of tasks
 
-	Image, Claim string // for Kubernetes: of the container, and of the volume
+	Image, Claim string // Kubernetes only: container image and persistent volume claim
+	ID           string // Kubernetes only: distinguishes jobs whose names look the same; set by Write
 }
 
-// Restarts of a task that was killed, as by lack of memory. One that is stopped before
-// its time is over may start more often: it goes on with what it has.
+// Restarts of a task that was killed, for example for lack of memory, and of one that
+// reached its time limit. The latter may restart more often: it continues with its results.
 const (
 	afterKill = 3
 	afterTime = 20
 )
 
-// File is a file of a job.
+// File is one of the files that describe a job to a scheduler.
 type File struct {
 	Name       string
 	About      string
@@ -50,26 +53,30 @@ type File struct {
 	text       *template.Template
 }
 
-// Write writes a file of a job.
+// Write renders the file for a job.
 func (f *File) Write(w io.Writer, j *Job) error { return f.text.Execute(w, j) }
 
-// Slurm are the files of a job for Slurm.
+// Slurm returns the files of a Slurm job.
 func Slurm() []File {
 	return []File{
-		{"submit.sh", "submits the next two", true, slurmSubmit},
+		{"submit.sh", "submits the two scripts below", true, slurmSubmit},
 		{"array.sbatch", "the tasks", false, slurmArray},
-		{"merge.sbatch", "one table, after them", false, slurmMerge},
+		{"merge.sbatch", "merges their results", false, slurmMerge},
 	}
 }
 
-// Kubernetes are the files of a job for Kubernetes.
+// Kubernetes returns the files of a Kubernetes job.
 func Kubernetes() []File {
-	return []File{{"job.yaml", "the tasks", false, kubeArray}, {"merge.yaml", "one table, after them", false, kubeMerge}}
+	return []File{
+		{"apply.sh", "applies the two manifests below and waits for them", true, kubeApply},
+		{"job.yaml", "the tasks", false, kubeArray},
+		{"merge.yaml", "merges their results", false, kubeMerge},
+	}
 }
 
-var functions = template.FuncMap{"sh": shell, "clock": clock, "mib": mib, "dns": dns, "less": func(n int) int { return n - 1 },
+var functions = template.FuncMap{"sh": shell, "pattern": pattern, "clock": clock, "mib": mib, "dns": dns, "less": func(n int) int { return n - 1 },
 	"seconds": func(d time.Duration) int { return int(d.Seconds()) }, "afterKill": func() int { return afterKill },
-	"afterTime": func() int { return afterTime }, "json": strconv.Quote}
+	"afterTime": func() int { return afterTime }, "keptFor": func() time.Duration { return keptFor }, "json": strconv.Quote}
 
 func parse(name, text string) *template.Template {
 	return template.Must(template.New(name).Funcs(functions).Parse(text))
@@ -83,10 +90,13 @@ func shell(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// plain are characters that a shell and sbatch leave alone.
+// pattern quotes a path for the output options of sbatch, which replace % and a letter.
+func pattern(path string) string { return shell(strings.ReplaceAll(path, "%", "%%")) }
+
+// plain lists characters that a shell and sbatch do not interpret.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+="
 
-// clock writes a time as Slurm has it.
+// clock formats a duration as Slurm's days-hours:minutes:seconds, rounded up to a minute.
 func clock(d time.Duration) string {
 	m := int(math.Ceil(d.Minutes()))
 	return fmt.Sprintf("%d-%02d:%02d:00", m/60/24, m/60%24, m%60)
@@ -95,10 +105,32 @@ func clock(d time.Duration) string {
 // mib rounds bytes up to whole mebibytes.
 func mib(n int64) int64 { return (n + 1<<20 - 1) >> 20 }
 
-// maxName leaves room for what is put behind the name of a Kubernetes object.
-const maxName = 45
+// KubernetesName returns the name of the job's Kubernetes object. It ends with the ID, so
+// that jobs of different plans never have the same name.
+func (j *Job) KubernetesName() string {
+	if j.ID == "" {
+		return dns(j.Name)
+	}
+	return dns(j.Name) + "-" + j.ID
+}
 
-// dns makes a name one that Kubernetes takes: small letters, digits, hyphens.
+// id returns a short hash of the name, the results folder and the plan of a job.
+func (j *Job) id() (string, error) {
+	plan, err := os.ReadFile(j.Plan)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q\n", j.Name, j.Results)
+	_, _ = h.Write(plan)
+	return hex.EncodeToString(h.Sum(nil)[:4]), nil
+}
+
+// maxName leaves room for the suffixes of Kubernetes object names: the ID, the merge, the
+// index and the pod, of at most 63 characters together.
+const maxName = 36
+
+// dns turns a name into a valid Kubernetes object name: lower-case letters, digits, hyphens.
 func dns(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
@@ -118,10 +150,10 @@ func dns(name string) string {
 	return text
 }
 
-// Written is a file of a job that was written.
+// Written is a job file that was written.
 type Written struct{ Path, About string }
 
-// Write writes the files of a job for schedulers into the folder of its plan.
+// Write writes the job's files for the selected schedulers into the plan's folder.
 func (j *Job) Write(folder string, slurm, kubernetes bool) ([]Written, error) {
 	var list []Written
 	write := func(files []File, j *Job) error {
@@ -147,9 +179,14 @@ func (j *Job) Write(folder string, slurm, kubernetes bool) ([]Written, error) {
 	if !kubernetes {
 		return list, nil
 	}
+	id, err := j.id()
+	if err != nil {
+		return list, err
+	}
 	mounted := *j
+	mounted.ID = id
 	mounted.Plan = Mount(filepath.Base(folder) + "/" + filepath.Base(j.Plan))
 	mounted.Results = Mount(filepath.Base(j.Results))
-	err := write(Kubernetes(), &mounted)
+	err = write(Kubernetes(), &mounted)
 	return list, err
 }

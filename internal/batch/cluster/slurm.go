@@ -1,8 +1,8 @@
 package cluster
 
 var slurmArray = parse("array.sbatch", `#!/bin/bash
-# {{.Tasks}} tasks; each computes its points of the plan that have no results yet. A part
-# of them is submitted again with sbatch --array=3,5 and this file: the plan stays the same.
+# {{.Tasks}} tasks; each computes the points of its shard that have no results yet. To
+# resubmit some of them, run sbatch --array=3,5 with this file: the plan stays the same.
 #SBATCH --job-name={{sh .Name}}
 #SBATCH --array=0-{{less .Tasks}}
 #SBATCH --ntasks=1
@@ -16,7 +16,7 @@ var slurmArray = parse("array.sbatch", `#!/bin/bash
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #SBATCH --signal=B:USR1@60
-#SBATCH --output={{sh .Logs}}/%A_%a.txt
+#SBATCH --output={{pattern .Logs}}/%A_%a.txt
 task=
 stopped=
 again=
@@ -24,20 +24,20 @@ stop() {
   stopped=yes
   [ -z "$task" ] || kill -TERM "$task"
 }
-# The time is nearly over, or others need the cores: keep what is finished, go on later.
+# Time limit or preemption: keep finished points and continue after a requeue.
 trap 'again=yes; stop' USR1
-# Somebody cancels it: keep what is finished.
+# Cancelled: keep finished points.
 trap stop TERM INT
 {{sh .Program}} sweep --plan {{sh .Plan}} --shard task --workers "${SLURM_CPUS_PER_TASK:-{{.CPUs}}}" &
 task=$!
-[ -z "$stopped" ] || stop # a signal came before there was anything to stop
+[ -z "$stopped" ] || stop # a signal arrived before the task started
 while :; do
   wait "$task"
   code=$?
-  kill -0 "$task" 2>/dev/null || break # else it was a signal that ended the wait
+  kill -0 "$task" 2>/dev/null || break # otherwise a signal ended the wait
 done
-# Results that are not as they should be (1, 3) and bad input (2) do not change by a
-# second try; a process that was killed, as by lack of memory, gets some.
+# A failed verdict (1, 3) or bad input (2) does not change on a retry. A process that was
+# killed, for example for lack of memory, is retried.
 most=0
 [ "$code" -eq 137 ] && most={{afterKill}}
 [ -n "$again" ] && [ "$code" -ge 128 ] && most={{afterTime}}
@@ -48,20 +48,20 @@ exit "$code"
 `)
 
 var slurmMerge = parse("merge.sbatch", `#!/bin/bash
-# Makes one table of what the tasks computed, and says which are missing.
+# Merges the results of the tasks into one table and lists missing points.
 #SBATCH --job-name={{sh .Name}}-merge
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task={{.CPUs}}
 {{- if .Merge}}
 #SBATCH --mem={{mib .Merge}}M
 {{- end}}
-#SBATCH --output={{sh .Logs}}/merge-%j.txt
+#SBATCH --output={{pattern .Logs}}/merge-%j.txt
 exec {{sh .Program}} sweep merge {{sh .Results}} --workers "${SLURM_CPUS_PER_TASK:-{{.CPUs}}}"
 `)
 
 var slurmSubmit = parse("submit.sh", `#!/bin/sh
-# Submits the array and, after all its tasks, the merge. Options of sbatch may follow, for
-# the array only; SBATCH_PARTITION and SBATCH_ACCOUNT in the environment are for both.
+# Submits the array and, after all its tasks, the merge. Arguments are passed to sbatch for
+# the array only; SBATCH_PARTITION and SBATCH_ACCOUNT in the environment apply to both.
 set -e
 here=$(dirname "$0")
 array=$(sbatch --parsable "$@" "$here/array.sbatch")

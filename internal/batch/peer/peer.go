@@ -1,4 +1,4 @@
-// Package peer holds what both ends of a NATS connection need: the token, certificates,
+// Package peer provides what both ends of a NATS connection need: the token, certificates,
 // and a safe way to print text from the other end.
 package peer
 
@@ -8,11 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"unicode"
 )
 
-// TokenVariable is the environment variable with the token, unless a file is given.
+// TokenVariable is the environment variable with the token. A token file overrides it.
 const TokenVariable = "XOFF_NATS_TOKEN"
 
 // ReadToken reads the token from a file.
@@ -23,20 +24,32 @@ func ReadToken(path string) (string, error) {
 	}
 	token := strings.TrimSpace(string(data))
 	if token == "" {
-		return "", fmt.Errorf("%s is empty; allowed: a file with a token", path)
+		return "", fmt.Errorf("%s is empty (expected a token)", path)
 	}
 	return token, nil
 }
 
-// ReadTLS reads the certificate of this side, its key, and the authority that signs the
-// certificates of the other side. It returns nil when no file is given. Both sides must
-// show a certificate.
+// CheckTokenFile returns an error if other users can read the token file.
+func CheckTokenFile(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return fmt.Errorf("other users can read the token: %s has mode %04o (expected 0600); fix: chmod 600 %s", path, mode, Quote(path))
+	}
+	return nil
+}
+
+// ReadTLS reads a certificate, its key, and the authority that signed the peer's
+// certificate. It returns nil if no file is given. The configuration requires a
+// certificate from both sides.
 func ReadTLS(certificate, key, authority string) (*tls.Config, error) {
 	if certificate == "" && key == "" && authority == "" {
 		return nil, nil
 	}
 	if certificate == "" || key == "" || authority == "" {
-		return nil, errors.New("certificates go together; allowed: one of this side, its key, and the authority that signs those of the others")
+		return nil, errors.New("incomplete TLS files (expected a certificate, its key and the authority that signed the peer's certificate)")
 	}
 	pair, err := tls.LoadX509KeyPair(certificate, key)
 	if err != nil {
@@ -48,7 +61,7 @@ func ReadTLS(certificate, key, authority string) (*tls.Config, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(data) {
-		return nil, fmt.Errorf("%s holds no certificate; allowed: PEM", authority)
+		return nil, fmt.Errorf("%s contains no certificate (expected PEM)", authority)
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair},
@@ -58,11 +71,40 @@ func ReadTLS(certificate, key, authority string) (*tls.Config, error) {
 
 // Printable returns text from another machine as one line that cannot control the
 // terminal.
-func Printable(text string) string {
+func Printable(text string) string { return printable(text, "") }
+
+// printable replaces characters that are neither printable nor listed in kept by a space.
+func printable(text, kept string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
+		if unicode.IsPrint(r) || strings.ContainsRune(kept, r) {
 			return r
 		}
 		return ' '
 	}, text)
+}
+
+// Line returns text as Printable does, shortened to most bytes.
+func Line(text string, most int) string { return Printable(shorten(text, most)) }
+
+// Lines returns text as Line does, but keeps its lines.
+func Lines(text string, most int) string { return printable(shorten(text, most), "\n\t") }
+
+// shorten returns the first bytes of a text, without a broken character at their end.
+func shorten(text string, most int) string {
+	text = strings.ToValidUTF8(text, "?")
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len(cut)], "") + cut
+}
+
+// cut marks the end of a shortened text.
+const cut = " ..."
+
+// Quote quotes a path for a shell if it needs it.
+func Quote(path string) string {
+	if strings.ContainsAny(path, " \t'\"\\$&;|<>()*?[]`!#~") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/xoff-net/xoff/internal/batch/peer"
 )
 
-// authority signs certificates in a folder.
+// authority is a certificate authority whose files are in a folder.
 type authority struct {
 	t      *testing.T
 	folder string
@@ -62,7 +62,7 @@ func (a *authority) write(name, kind string, data []byte) string {
 	return path
 }
 
-// access is what a machine has that the authority knows.
+// access returns the credentials of a machine, signed by the authority.
 func (a *authority) access() Access {
 	key := a.newKey()
 	secret, err := x509.MarshalECPrivateKey(key)
@@ -82,8 +82,8 @@ func (a *authority) access() Access {
 	return access
 }
 
-// A server with certificates accepts clients that have the token and a certificate of
-// its authority, and nobody else.
+// A server with certificates accepts only clients with the token and a certificate of its
+// authority.
 func TestCertificates(t *testing.T) {
 	ours, theirs := newAuthority(t), newAuthority(t)
 	access := ours.access()
@@ -118,13 +118,13 @@ func TestReadAccess(t *testing.T) {
 		}
 		return path
 	}
-	env := func(name string) string { return map[string]string{peer.TokenVariable: "of the environment"}[name] }
+	env := func(name string) string { return map[string]string{peer.TokenVariable: "from environment"}[name] }
 	for _, c := range []struct{ file, cert, token, want string }{
-		{"", "", "of the environment", ""},
-		{write("token", "of the file\n"), "", "of the file", ""},
-		{write("empty", "\n"), "", "", "is empty; allowed: a file with a token"},
+		{"", "", "from environment", ""},
+		{write("token", "from file\n"), "", "from file", ""},
+		{write("empty", "\n"), "", "", "is empty (expected a token)"},
 		{filepath.Join(folder, "none"), "", "", "no such file"},
-		{"", write("cert", "x"), "", "certificates go together"},
+		{"", write("cert", "x"), "", "incomplete TLS files"},
 	} {
 		a, err := ReadAccess(c.file, c.cert, "", "", env)
 		if c.want == "" && (err != nil || a.Token != c.token) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

@@ -18,16 +18,16 @@ import (
 	"github.com/xoff-net/xoff/internal/batch/peer"
 )
 
-// Access is how a server is reached, and what shows that one may.
+// Access holds the credentials for a server.
 type Access struct {
 	Token string
-	// TLS has the certificate of this side, and whom it trusts; nil: connections are
-	// not encrypted, unless the URL says so.
+	// TLS has the certificate of this side and the trusted authorities. With nil,
+	// connections are encrypted only if the URL says so.
 	TLS *tls.Config
 }
 
-// ReadAccess reads a token from a file, or from the environment, and certificates from
-// files; what is not named is empty.
+// ReadAccess reads a token from a file or the environment, and certificates from files.
+// Files without a name are not read.
 func ReadAccess(tokenFile, certificate, key, authority string, getenv func(string) string) (a Access, err error) {
 	a.Token = strings.TrimSpace(getenv(peer.TokenVariable))
 	if tokenFile != "" {
@@ -39,7 +39,7 @@ func ReadAccess(tokenFile, certificate, key, authority string, getenv func(strin
 	return a, err
 }
 
-// CheckURL refuses addresses that name no server, or show what nobody should see.
+// CheckURL rejects addresses that name no server or contain credentials.
 func CheckURL(text string) error {
 	full := text
 	if !strings.Contains(full, "://") {
@@ -48,30 +48,30 @@ func CheckURL(text string) error {
 	u, err := url.Parse(full)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" || u.Path != "":
-		return fmt.Errorf("%q is no server; allowed: nats://HOST:PORT or tls://HOST:PORT", text)
+		return fmt.Errorf("%q is not a server address (expected nats://HOST:PORT or tls://HOST:PORT)", text)
 	case u.User != nil:
-		return fmt.Errorf("a command line can be read by all users of a machine; allowed: the token in %s, or in a file", peer.TokenVariable)
+		return fmt.Errorf("token in a command line, which all users of the machine can read (expected it in %s or in a file)", peer.TokenVariable)
 	}
 	return nil
 }
 
-// refusedError means that a server is there and does not let us in.
+// refusedError means that a server rejects this client, or that the client cannot use it.
 type refusedError struct{ error }
 
 func (r refusedError) Unwrap() error { return r.error }
 
-// connect connects to a server, and again whenever the connection breaks. A server that
-// is not there yet is waited for, if that is wanted.
+// connect connects to a server and reconnects whenever the connection breaks. If patient,
+// it waits for a server that does not listen yet.
 func connect(ctx context.Context, address, name string, access Access, patient bool, log func(string)) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(retryAfter), nats.Timeout(requestTime),
 		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				log(fmt.Sprintf("the connection to the server broke: %v", err))
+				log(fmt.Sprintf("lost the connection to the server: %v", err))
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { log("connected to the server again") }),
+		nats.ReconnectHandler(func(*nats.Conn) { log("reconnected to the server") }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log(err.Error()) }),
 	}
 	if access.Token != "" {
@@ -80,30 +80,30 @@ func connect(ctx context.Context, address, name string, access Access, patient b
 	if access.TLS != nil {
 		options = append(options, nats.Secure(access.TLS.Clone()))
 	}
-	for told := false; ; {
+	for logged := false; ; {
 		c, err := nats.Connect(address, options...)
 		switch {
 		case err == nil:
 			return c, nil
 		case errors.Is(err, nats.ErrAuthorization):
-			return nil, refusedError{fmt.Errorf("%s does not let this xoff in: %w; allowed: its token in %s or in a file", address, err, peer.TokenVariable)}
-		case !passes(err):
+			return nil, refusedError{fmt.Errorf("%s rejects this client: %w (expected its token in %s or in a file)", address, err, peer.TokenVariable)}
+		case !transient(err):
 			return nil, refusedError{fmt.Errorf("%s: %w", address, err)}
 		case !patient:
 			return nil, refusedError{fmt.Errorf("%s: %w; fix: start xoff-hub or nats-server -js there", address, err)}
-		case !told:
-			told = true
+		case !logged:
+			logged = true
 			log(fmt.Sprintf("%s: %v; waiting for it", address, err))
 		}
-		if !pause(ctx, retryAfter) {
+		if !sleep(ctx, retryAfter) {
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// passes reports whether it may be better later: nobody listens yet, or who does has too
-// much to do, or goes away just now.
-func passes(err error) bool {
+// transient reports whether a later attempt may succeed: nothing listens yet, or the server
+// is overloaded or restarting.
+func transient(err error) bool {
 	var n net.Error
 	for _, known := range []error{nats.ErrNoServers, nats.ErrTimeout, nats.ErrConnectionClosed, nats.ErrStaleConnection, io.EOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, known) {
@@ -113,7 +113,7 @@ func passes(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// Probe finds out whether there is a server with JetStream that lets us in.
+// Probe checks that a server has JetStream and accepts this client.
 func Probe(ctx context.Context, address string, access Access) error {
 	c, err := connect(ctx, address, "xoff", access, false, func(string) {})
 	if err != nil {
@@ -130,8 +130,8 @@ func Probe(ctx context.Context, address string, access Access) error {
 	return nil
 }
 
-// pause waits, and reports whether the context is alive.
-func pause(ctx context.Context, d time.Duration) bool {
+// sleep waits for d. It reports false if the context ended.
+func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -140,8 +140,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// IsRefused reports whether an error is about who may connect to what, rather than
-// about a failure.
+// IsRefused reports whether an error means that client and server do not accept each other,
+// rather than a failure.
 func IsRefused(err error) bool {
 	var r refusedError
 	return errors.As(err, &r)

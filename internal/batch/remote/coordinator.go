@@ -21,71 +21,72 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// InFlight is how many points are on the server at most: enough for all workers, and a
-// bound on what it keeps.
+// InFlight is the maximum number of points on the server: enough for all workers, and a
+// bound on its storage.
 const InFlight = 1024
 
-// maxSending is how many points are sent at a time: all at once would wait for each other
-// until their time is over.
+// maxSending is the number of points sent at a time. More would delay each other until they
+// time out.
 const maxSending = 32
 
-// maxReads is how often results are read that do not arrive whole.
+// maxReads is how often incomplete results are read.
 const maxReads = 3
 
-// maxDeaths is how many processes a point may take with it.
+// maxDeaths is the number of processes that a point may kill before it is set aside.
 const maxDeaths = 3
 
-// ackWait is after which silence of a worker its point goes to another one.
+// ackWait is how long a worker may be silent before its point goes to another one.
 const ackWait = 10 * time.Second
 
-// Sweep describes what a coordinator has computed.
+// Sweep describes a sweep for a coordinator.
 type Sweep struct {
-	Name     string // for those who look at the server
-	Folder   string // of the results
-	Program  string // hash of the program that workers must have
+	Name     string // shown on the server
+	Folder   string // results folder
+	Program  string // hash of the executable that workers must have
 	Settings sweep.Settings
-	Memory   int64         // that a point takes; 0: what those took that are done
+	Memory   int64         // memory of a point in bytes; 0: the maximum of finished points
+	Limit    time.Duration // time limit of a point; 0: none
 	AckWait  time.Duration // 0: ackWait
-	// SetAside takes the log of a point that killed its workers, and says where it is.
+	// SetAside stores the log of a point that killed its workers and returns its path.
 	SetAside func(p *sweep.Point, log string) (string, error)
 	Log      func(string)
 }
 
-// Coordinator has points computed by workers.
+// Coordinator lets workers compute the points of a sweep.
 type Coordinator struct {
 	Sweep
 	session string
 	conn    *nats.Conn
 	js      jetstream.JetStream
 	points  jetstream.Stream
-	results jetstream.Stream // of the object store
+	results jetstream.Stream // stream of the object store
 	objects jetstream.ObjectStore
 	stop    context.CancelCauseFunc
 	watched sync.WaitGroup
 
-	sending chan struct{} // has room for who may send a point now
+	sending chan struct{} // semaphore of maxSending
 
-	inputs sync.Mutex      // one is put at a time
-	sent   map[string]file // by path
+	inputs sync.Mutex      // serialises uploads of input files
+	sent   map[string]file // uploaded input files by path
 
 	mu      sync.Mutex
-	waiting map[string]*waiter
-	peak    int64
-	workers map[string]*seen
-	told    map[string]bool
+	waiting map[string]*waiter // by ID of the point
+	peak    int64              // maximum memory of a finished point in bytes
+	workers map[string]*workerState
+	logged  map[string]bool
 }
 
-// waiter is a point that is on the server.
+// waiter waits for the outcome of a point.
 type waiter struct {
 	outcomes chan arrival
-	sent     bool   // the server has it
+	sent     bool   // the server has the point
 	taken    string // object that is being read
 
 	reporting sync.Mutex
-	report    func(float64, uint64) // nil: the point is not interested any more
+	report    func(float64, uint64) // nil after leave
 }
 
-func (w *waiter) tell(share float64, hops uint64) {
+func (w *waiter) progress(share float64, hops uint64) {
 	w.reporting.Lock()
 	defer w.reporting.Unlock()
 	if w.report != nil {
@@ -99,27 +100,27 @@ func (w *waiter) leave() {
 	w.report = nil
 }
 
-// arrival is an outcome whose message is acknowledged when all of it is here.
+// arrival is an outcome and its message, which is acknowledged after the results arrived.
 type arrival struct {
 	outcome
 	msg jetstream.Msg
 }
 
-// seen is a worker that tells of itself.
-type seen struct {
+// workerState is the latest news of a worker.
+type workerState struct {
 	slots int
 	last  time.Time
 }
 
-// Coordinate makes a sweep known to the workers of a server. The context that it returns
-// ends with the given one, or when the server has lost the sweep. Close ends it.
+// Coordinate offers a sweep to the workers of a server. The returned context ends with ctx,
+// with Close, or when the server has lost the sweep.
 func Coordinate(ctx context.Context, address string, access Access, s Sweep) (context.Context, *Coordinator, error) {
 	if s.AckWait == 0 {
 		s.AckWait = ackWait
 	}
 	c := &Coordinator{
 		Sweep: s, session: strings.ToLower(nuid.Next()), waiting: make(map[string]*waiter), sent: make(map[string]file),
-		workers: make(map[string]*seen), told: make(map[string]bool), sending: make(chan struct{}, maxSending),
+		workers: make(map[string]*workerState), logged: make(map[string]bool), sending: make(chan struct{}, maxSending),
 	}
 	var err error
 	if c.conn, err = connect(ctx, address, "xoff sweep "+s.Name, access, false, s.Log); err != nil {
@@ -148,11 +149,11 @@ func (c *Coordinator) owner() string {
 	return host + ":" + c.Folder
 }
 
-// open creates what the session needs, and removes what an earlier one of this folder
-// left that was killed: nobody else writes there.
+// open creates the streams and the object store of the session. It removes leftovers of
+// earlier sessions with the same results folder, which only one process may write.
 func (c *Coordinator) open(ctx context.Context) error {
 	if c.conn.MaxPayload() < 2*maxInline {
-		return fmt.Errorf("the server takes messages of at most %d bytes; allowed: max_payload of %d or more", c.conn.MaxPayload(), 2*maxInline)
+		return fmt.Errorf("max_payload of the server is %d bytes (expected at least %d)", c.conn.MaxPayload(), 2*maxInline)
 	}
 	sessions, err := listSessions(ctx, c.js)
 	if err != nil {
@@ -174,7 +175,7 @@ func (c *Coordinator) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// What is being unpacked at a time is bounded by what is not acknowledged.
+	// MaxAckPending bounds the number of results that are unpacked at a time.
 	if _, err = ended.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable: consumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: longTime, MaxAckPending: 16,
 	}); err != nil {
@@ -189,7 +190,7 @@ func (c *Coordinator) open(ctx context.Context) error {
 	return err
 }
 
-// Close removes the sweep from the server: workers stop what they compute of it.
+// Close removes the sweep from the server. Workers stop computing its points.
 func (c *Coordinator) Close() {
 	if c.stop != nil {
 		c.stop(nil)
@@ -203,7 +204,7 @@ func (c *Coordinator) Close() {
 	c.conn.Close()
 }
 
-// session is a sweep that a server has.
+// session is a sweep on a server.
 type session struct {
 	id    string
 	about map[string]string
@@ -223,13 +224,13 @@ func listSessions(ctx context.Context, js jetstream.JetStream) ([]session, error
 }
 
 func removeSession(ctx context.Context, js jetstream.JetStream, id string) {
-	// The points first: workers look for these.
+	// The points first: workers look for their stream.
 	_ = js.DeleteStream(ctx, pointsStream(id))
 	_ = js.DeleteStream(ctx, doneStream(id))
 	_ = js.DeleteObjectStore(ctx, bucket(id))
 }
 
-// Run has a point computed; it is the Run of a sweep.Runner.
+// Run lets a worker compute a point. It is the Run function of a sweep.Runner.
 func (c *Coordinator) Run(ctx context.Context, job *sweep.Job) (run.Verdict, error) {
 	o, err := c.order(ctx, job.Point)
 	if err != nil {
@@ -246,21 +247,22 @@ func (c *Coordinator) Run(ctx context.Context, job *sweep.Job) (run.Verdict, err
 		delete(c.waiting, o.ID)
 	}()
 	var logs []string
+	peak := int64(0) // memory of this point on workers where it exceeded the limit
 	for o.Try = 1; ; o.Try++ {
-		o.Memory = c.need() // others may have shown meanwhile what a point takes
+		o.Memory = max(c.need(), peak) // may have grown since the last try
 		if err := c.send(ctx, o); err != nil {
 			return run.Verdict{}, err
 		}
-		c.sentIs(w, true)
+		c.setSent(w, true)
 		var a arrival
 		select {
 		case <-ctx.Done():
 			return run.Verdict{}, context.Cause(ctx)
 		case a = <-w.outcomes:
 		}
-		c.sentIs(w, false)
+		c.setSent(w, false)
 		if a.Kind != done {
-			c.drop(ctx, &a)
+			c.discard(ctx, &a)
 		}
 		switch a.Kind {
 		case done:
@@ -271,7 +273,7 @@ func (c *Coordinator) Run(ctx context.Context, job *sweep.Job) (run.Verdict, err
 			if ctx.Err() != nil || errors.As(err, &write) {
 				return run.Verdict{}, err
 			}
-			c.Log(fmt.Sprintf("%s: the results of %s do not arrive whole: %v", o.Label, a.Worker, err))
+			c.Log(fmt.Sprintf("%s: incomplete results from %s: %v", o.Label, a.Worker, err))
 			logs = append(logs, fmt.Sprintf("%s: %v\n", a.Worker, err))
 		case failed:
 			return run.Verdict{}, errors.New(a.Message)
@@ -279,8 +281,9 @@ func (c *Coordinator) Run(ctx context.Context, job *sweep.Job) (run.Verdict, err
 			c.Log(fmt.Sprintf("%s: %s on %s", o.Label, a.Message, a.Worker))
 			logs = append(logs, fmt.Sprintf("%s: %s\n%s\n", a.Worker, a.Message, a.Log))
 		case refused:
-			c.tellOnce(fmt.Sprintf("%s refuses %s: %s", a.Worker, o.Label, a.Message))
-			if !pause(ctx, retryAfter) { // for others; who refused it waits longer
+			peak = max(peak, a.Peak)
+			c.logOnce(fmt.Sprintf("%s refuses %s: %s", a.Worker, o.Label, a.Message))
+			if !sleep(ctx, retryAfter) { // leaves the point to others: the worker that refused waits longer
 				return run.Verdict{}, context.Cause(ctx)
 			}
 		}
@@ -290,15 +293,16 @@ func (c *Coordinator) Run(ctx context.Context, job *sweep.Job) (run.Verdict, err
 	}
 }
 
-func (c *Coordinator) sentIs(w *waiter, is bool) {
+func (c *Coordinator) setSent(w *waiter, is bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w.sent = is
 }
 
-// setAside gives a point up that kills those who compute it.
+// setAside stores the log of a point that keeps killing its workers, and returns the error
+// that ends it.
 func (c *Coordinator) setAside(p *sweep.Point, logs []string, last string) error {
-	err := fmt.Errorf("set aside, after %d times that nobody came back with results; the last: %s", len(logs), last)
+	err := fmt.Errorf("set aside after %d attempts without results; last error: %s", len(logs), last)
 	if c.SetAside == nil {
 		return err
 	}
@@ -309,7 +313,7 @@ func (c *Coordinator) setAside(p *sweep.Point, logs []string, last string) error
 	return fmt.Errorf("%w; log: %s", err, path)
 }
 
-// need is the memory that a point takes, as far as anyone knows.
+// need returns the memory that a point takes in bytes; 0 if it is unknown.
 func (c *Coordinator) need() int64 {
 	if c.Memory > 0 {
 		return c.Memory
@@ -319,13 +323,13 @@ func (c *Coordinator) need() int64 {
 	return c.peak
 }
 
-// order describes a point.
+// order returns the message that asks for a point.
 func (c *Coordinator) order(ctx context.Context, p *sweep.Point) (*order, error) {
 	text, inputs, err := p.Config.Standalone()
 	if err != nil {
 		return nil, err
 	}
-	o := &order{Schema: schema, ID: p.Folder, Label: p.Label, Key: p.Key, Settings: c.Settings, Inputs: []file{}}
+	o := &order{Schema: schema, ID: p.Folder, Label: p.Label, Key: p.Key, Settings: c.Settings, Limit: c.Limit, Inputs: []file{}}
 	room := maxInline
 	if o.Scenario, err = c.attach(ctx, scenarioName, text, &room); err != nil {
 		return nil, err
@@ -341,7 +345,7 @@ func (c *Coordinator) order(ctx context.Context, p *sweep.Point) (*order, error)
 	return o, nil
 }
 
-// attach puts a text into a message if there is room, else into the object store.
+// attach puts data into a message if it fits into room, else into the object store.
 func (c *Coordinator) attach(ctx context.Context, name string, data []byte, room *int) (file, error) {
 	f := file{Name: name, Size: int64(len(data)), Hash: hashOf(data)}
 	if len(data) <= *room {
@@ -355,7 +359,7 @@ func (c *Coordinator) attach(ctx context.Context, name string, data []byte, room
 	return f, err
 }
 
-// input is a file that a scenario reads, read once for all points.
+// input attaches a file that the scenario reads. Each file is read once for all points.
 func (c *Coordinator) input(ctx context.Context, path string, room *int) (file, error) {
 	c.inputs.Lock()
 	defer c.inputs.Unlock()
@@ -376,8 +380,8 @@ func (c *Coordinator) input(ctx context.Context, path string, room *int) (file, 
 	return f, err
 }
 
-// send puts a point on the server. While that is away it tries again; the server knows
-// what it has by an identity.
+// send publishes a point and retries while the server is unreachable. The message ID lets
+// the server detect duplicates.
 func (c *Coordinator) send(ctx context.Context, o *order) error {
 	data, err := json.Marshal(o)
 	if err != nil {
@@ -389,16 +393,16 @@ func (c *Coordinator) send(ctx context.Context, o *order) error {
 	case c.sending <- struct{}{}:
 	}
 	defer func() { <-c.sending }()
-	return persist(ctx, c.tellOnce, func(ctx context.Context) error {
+	return persist(ctx, c.logOnce, func(ctx context.Context) error {
 		_, err := c.js.Publish(ctx, pointsSubject(c.session), data, jetstream.WithMsgID(fmt.Sprintf("%s/%d", o.ID, o.Try)))
 		return err
 	})
 }
 
-// persist does something on a server until it is done, through times in which it is not
-// there.
+// persist retries a request until it succeeds, while the server is unreachable. It stops
+// at errors that cannot change.
 func persist(ctx context.Context, log func(string), do func(context.Context) error) error {
-	for told := false; ; {
+	for logged := false; ; {
 		err := func() error {
 			ctx, stop := context.WithTimeout(ctx, requestTime)
 			defer stop()
@@ -412,19 +416,19 @@ func persist(ctx context.Context, log func(string), do func(context.Context) err
 		case errors.Is(err, nats.ErrMaxPayload), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, jetstream.ErrStreamNotFound):
 			return err
 		}
-		if !told {
-			told = true
-			log(fmt.Sprintf("the server does not answer: %v; trying again", err))
+		if !logged {
+			logged = true
+			log(fmt.Sprintf("the server does not answer: %v; retrying", err))
 		}
-		if !pause(ctx, retryAfter) {
+		if !sleep(ctx, retryAfter) {
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// collect fetches the results of a point.
+// collect moves the results of a point into its folder.
 func (c *Coordinator) collect(ctx context.Context, w *waiter, a *arrival, job *sweep.Job) error {
-	defer c.drop(ctx, a)
+	defer c.discard(ctx, a)
 	err := c.unpack(ctx, a, job.Folder)
 	if err == nil {
 		_, err = metrics.ReadSummary(job.Folder)
@@ -445,15 +449,15 @@ func (c *Coordinator) collect(ctx context.Context, w *waiter, a *arrival, job *s
 	return nil
 }
 
-// unpack reads an object into a folder. What breaks while the server is away is read
-// again.
+// unpack writes results into a folder. Transfers that break while the server is
+// unreachable are repeated without limit, others maxReads times.
 func (c *Coordinator) unpack(ctx context.Context, a *arrival, folder string) error {
 	for tries := 1; ; {
 		var err error
 		if a.Results != nil {
-			err = unpack(bytes.NewReader(a.Results), folder)
+			err = unpack(bytes.NewReader(a.Results), maxInline, folder)
 		} else {
-			err = read(ctx, c.objects, a.Object, a.Size, func(r io.Reader) error { return unpack(r, folder) })
+			err = read(ctx, c.objects, a.Object, a.Size, func(r io.Reader) error { return unpack(r, a.Size, folder) })
 		}
 		if err == nil || ctx.Err() != nil || errors.Is(err, jetstream.ErrObjectNotFound) {
 			return err
@@ -463,7 +467,7 @@ func (c *Coordinator) unpack(ctx context.Context, a *arrival, folder string) err
 			return &run.WriteError{Err: err}
 		}
 		if a.Results != nil {
-			return err // it is not better the next time
+			return err // a retry would fail the same way
 		}
 		if c.conn.IsConnected() {
 			if tries++; tries > maxReads {
@@ -473,15 +477,15 @@ func (c *Coordinator) unpack(ctx context.Context, a *arrival, folder string) err
 		if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o755)); err != nil {
 			return &run.WriteError{Err: err}
 		}
-		if !pause(ctx, retryAfter) {
+		if !sleep(ctx, retryAfter) {
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// drop removes what the server has of an outcome that was taken, or that nobody waits
-// for. A mark of what was deleted would stay, one for each point, so it is purged.
-func (c *Coordinator) drop(ctx context.Context, a *arrival) {
+// discard removes an outcome from the server. It also purges the marker that the object
+// store keeps for each deleted object.
+func (c *Coordinator) discard(ctx context.Context, a *arrival) {
 	if a.Object != "" && a.Results == nil {
 		if err := c.objects.Delete(ctx, a.Object); err == nil {
 			_ = c.results.Purge(ctx, jetstream.WithPurgeSubject(markSubject(c.session, a.Object)))

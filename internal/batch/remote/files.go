@@ -17,11 +17,10 @@ import (
 	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
-// scenarioName is that of a scenario on its way.
+// scenarioName is the file name of a scenario in the folder of a task.
 const scenarioName = "scenario.yaml"
 
-// pack writes the files of a folder as a tar archive, which says nothing about times
-// and owners.
+// pack writes the files of a folder as a tar archive without times and owners.
 func pack(w io.Writer, folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -36,22 +35,22 @@ func pack(w io.Writer, folder string) error {
 	return t.Close()
 }
 
-// errLong means that there is no room in a message.
-var errLong = errors.New("longer than a message")
+// errTooLong means that results do not fit into a message.
+var errTooLong = errors.New("longer than a message")
 
-// packShort packs a folder that has room in a message; else it returns errLong.
-func packShort(folder string) ([]byte, error) {
-	var b roomy
+// packInline packs a folder for a message. It returns errTooLong if it does not fit.
+func packInline(folder string) ([]byte, error) {
+	var b inlineBuffer
 	err := pack(&b, folder)
 	return b.data, err
 }
 
-// roomy takes as much as has room in a message.
-type roomy struct{ data []byte }
+// inlineBuffer accepts up to maxInline bytes.
+type inlineBuffer struct{ data []byte }
 
-func (b *roomy) Write(p []byte) (int, error) {
+func (b *inlineBuffer) Write(p []byte) (int, error) {
 	if len(b.data)+len(p) > maxInline {
-		return 0, errLong
+		return 0, errTooLong
 	}
 	b.data = append(b.data, p...)
 	return len(p), nil
@@ -62,13 +61,13 @@ func packFile(t *tar.Writer, folder, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // opened for reading only
 	s, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	if !s.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file; results have no folders below", name)
+		return fmt.Errorf("%s is not a regular file (expected results without subfolders)", name)
 	}
 	if err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: s.Size(), Format: tar.FormatPAX}); err != nil {
 		return err
@@ -77,15 +76,30 @@ func packFile(t *tar.Writer, folder, name string) error {
 	return err
 }
 
-// unpack writes the files of an archive into a folder that exists, and nowhere else. It
-// trusts nothing that the archive says.
-func unpack(r io.Reader, folder string) error {
+// received passes on up to left bytes and fails if there are more.
+type received struct {
+	r    io.Reader
+	left int64
+}
+
+func (r *received) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	if r.left -= int64(n); r.left < 0 {
+		return 0, errors.New("results are longer than announced or permitted")
+	}
+	return n, err
+}
+
+// unpack writes the files of an untrusted archive into an existing folder, and nowhere
+// else. It reads at most size bytes and writes no more than it reads: members that expand
+// are refused.
+func unpack(in io.Reader, size int64, folder string) error {
+	r := &received{in, min(size, maxResult)}
 	t := tar.NewReader(r)
-	left := int64(maxResult)
 	for n := 0; ; n++ {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
-			// Whatever follows, its hash counts.
+			// Read the padding as well: the object's hash covers it.
 			_, err := io.Copy(io.Discard, io.LimitReader(r, maxInline))
 			return err
 		}
@@ -94,14 +108,15 @@ func unpack(r io.Reader, folder string) error {
 		}
 		switch {
 		case h.Typeflag != tar.TypeReg || !plainName(h.Name):
-			return fmt.Errorf("results hold %q; allowed: files without folders", h.Name)
-		case n >= maxFiles || h.Size > left:
-			return fmt.Errorf("results have more than %d files or %d bytes", maxFiles, int64(maxResult))
+			return fmt.Errorf("results contain %q (expected files without folders)", h.Name)
+		case !plainRecords(h):
+			return fmt.Errorf("results contain %q with extensions, such as holes (expected plain files)", h.Name)
+		case n >= maxFiles:
+			return fmt.Errorf("results have more than %d files", maxFiles)
 		}
-		left -= h.Size
 		path := filepath.Join(folder, h.Name)
 		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("results hold %q twice", h.Name)
+			return fmt.Errorf("results contain %q twice", h.Name)
 		}
 		if err := disk.Fill(path, func(w io.Writer) error {
 			_, err := io.CopyN(w, t, h.Size)
@@ -112,17 +127,27 @@ func unpack(r io.Reader, folder string) error {
 	}
 }
 
+// plainRecords reports whether a header has only extensions that pack writes: long names
+// and sizes. Sparse files have others, and expand when they are read.
+func plainRecords(h *tar.Header) bool {
+	for key := range h.PAXRecords {
+		if key != "path" && key != "size" {
+			return false
+		}
+	}
+	return true
+}
+
 func hashOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// fetch writes a file that came in a message, or that the object store has, into a
-// folder.
+// fetch writes a file from its message or the object store to path, and checks its hash.
 func (f *file) fetch(ctx context.Context, objects jetstream.ObjectStore, path string) error {
 	if f.Data != nil || f.Size == 0 {
 		if int64(len(f.Data)) != f.Size || hashOf(f.Data) != f.Hash {
-			return fmt.Errorf("%s is not what its hash says", f.Name)
+			return fmt.Errorf("%s does not match its hash", f.Name)
 		}
 		return os.WriteFile(path, f.Data, 0o600)
 	}
@@ -140,14 +165,13 @@ func (f *file) fetch(ctx context.Context, objects jetstream.ObjectStore, path st
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
 	if n != f.Size || hex.EncodeToString(h.Sum(nil)) != f.Hash {
-		return fmt.Errorf("%s is not what its hash says", f.Name)
+		return fmt.Errorf("%s does not match its hash", f.Name)
 	}
 	return nil
 }
 
-// read reads an object of so many bytes; its hash is checked when it was read to the end.
-// Clients keep what belongs to an object until its time is over, so there is not more
-// than it needs on a slow line.
+// read passes an object of size bytes to take. Its hash is checked at the end. The timeout
+// depends on the size, because a client keeps its buffers for an object until the timeout.
 func read(ctx context.Context, objects jetstream.ObjectStore, name string, size int64, take func(io.Reader) error) error {
 	ctx, stop := context.WithTimeout(ctx, transferTime(size))
 	defer stop()
@@ -158,8 +182,8 @@ func read(ctx context.Context, objects jetstream.ObjectStore, name string, size 
 	return errors.Join(take(object), object.Close(), object.Error())
 }
 
-// markSubject is where an object store keeps what it knows of an object, by its
-// specification (ADR-20).
+// markSubject returns the subject of an object's metadata in an object store, as specified
+// in ADR-20.
 func markSubject(session, name string) string {
 	return "$O." + bucket(session) + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
 }

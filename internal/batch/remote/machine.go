@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,16 +14,20 @@ import (
 	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
-// SlotCommand is the process of one slot. It has no business with the server.
-func SlotCommand(self string, cpus int) *exec.Cmd {
-	cmd := exec.Command(self, "worker", "--slot")
+// SlotCommand returns the command of a slot's process, limited to cpus. It starts the
+// executable of this process and does not pass on the server's token.
+func SlotCommand(cpus int) (*exec.Cmd, error) {
+	cmd, err := sweep.SelfCommand(context.Background(), "worker", "--slot")
+	if err != nil {
+		return nil, err
+	}
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, peer.TokenVariable+"=") || strings.HasPrefix(v, "GOMAXPROCS=")
 	}), "GOMAXPROCS="+strconv.Itoa(cpus))
-	return cmd
+	return cmd, nil
 }
 
-// WorkerName names this process among workers.
+// WorkerName returns a name for this process that is unique among workers.
 func WorkerName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -31,8 +36,8 @@ func WorkerName() string {
 	return fmt.Sprintf("%s, process %d", host, os.Getpid())
 }
 
-// FreeMemory is what this machine, or the part of it that this process may use, has
-// free; 0 where nobody says.
+// FreeMemory returns the free memory of this machine or of this process's cgroup, in
+// bytes; 0 if it is unknown.
 func FreeMemory() int64 {
 	free := int64(0)
 	if data, err := os.ReadFile("/proc/meminfo"); err == nil {
@@ -52,7 +57,7 @@ func FreeMemory() int64 {
 	return free
 }
 
-// LogsBeside returns a function that writes the log of a point beside a folder of results.
+// LogsBeside returns a function that writes the log of a point next to a results folder.
 func LogsBeside(folder string) func(*sweep.Point, string) (string, error) {
 	return func(p *sweep.Point, log string) (string, error) {
 		below := folder + "-log"

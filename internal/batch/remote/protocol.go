@@ -1,11 +1,10 @@
-// Package remote computes the points of a sweep on other machines, by JetStream: a
-// stream of points that each goes to one worker, a stream of what became of them, and
-// an object store for results, so that no file system is shared. Who is alive, what
-// comes again and what is remembered is the server's business.
+// Package remote computes the points of a sweep on other machines, for xoff sweep and xoff
+// worker. It uses JetStream: a stream of points, each for one worker, a stream of outcomes,
+// and an object store for results. No file system is shared. The server tracks which
+// workers are alive and redelivers points.
 //
-// A Coordinator stands in for the simulation of a sweep.Runner; what it leaves in the
-// folder of a point is what the simulation would have left. A Worker serves all sweeps
-// that a server has.
+// A Coordinator replaces the simulation of a sweep.Runner: it leaves the same files in the
+// folder of a point. A Worker serves all sweeps on a server.
 package remote
 
 import (
@@ -19,15 +18,16 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/xoff-net/xoff/internal/batch/peer"
 	"github.com/xoff-net/xoff/internal/batch/sweep"
 	"github.com/xoff-net/xoff/run"
 )
 
-// schema numbers the messages.
+// schema is the version of the messages.
 const schema = 1
 
-// Names on the server. A session is one life of a coordinator: acknowledgements count
-// messages of a stream, so those of an earlier one must not meet a stream of its name.
+// Names on the server. Each process of a coordinator is a new session: acknowledgements
+// refer to message numbers, so late ones must not reach a new stream of the same name.
 func pointsStream(session string) string  { return "xoff-" + session + "-points" }
 func doneStream(session string) string    { return "xoff-" + session + "-done" }
 func bucket(session string) string        { return "xoff-" + session }
@@ -35,72 +35,76 @@ func pointsSubject(session string) string { return "xoff." + session + ".points"
 func doneSubject(session string) string   { return "xoff." + session + ".done" }
 func newsSubject(session string) string   { return "xoff." + session + ".news" }
 
-// consumer is the name of the one consumer that a stream has.
+// consumer is the name of the only consumer of each stream.
 const consumer = "all"
 
-// Keys of what a stream of points says about its sweep.
+// Metadata keys of a stream of points.
 const (
 	keySession = "xoff-session"
-	keyProgram = "xoff-program" // its hash
+	keyProgram = "xoff-program" // hash of the executable
 	keySweep   = "xoff-sweep"
 	keyOwner   = "xoff-owner" // host and folder of the coordinator
 )
 
-// Limits of what comes over the network.
+// Limits of data from the network, in bytes unless noted.
 const (
-	maxInline = 256 << 10 // of files or results in a message; longer ones are objects
-	maxInputs = 100       // files of a scenario
-	maxInput  = 4 << 30   // bytes of one; a scenario has yaml.MaxFile
-	maxFiles  = 10_000    // of results
-	maxResult = 64 << 30  // bytes of all of them
+	maxInline = 256 << 10 // files or results in a message; longer ones become objects
+	maxInputs = 100       // number of input files of a scenario
+	maxInput  = 4 << 30   // one input file; a scenario is limited by yaml.MaxFile
+	maxFiles  = 10_000    // number of result files
+	maxResult = 64 << 30  // all result files
 	maxLog    = 64 << 10
-	pieceSize = 128 << 10 // of objects, in a message
+	maxWorker = 200 // name of a worker
+	// A message becomes a line of the terminal and a cell of sweep.csv.
+	maxMessage = 2000
+	pieceSize  = 128 << 10 // chunk of an object
 )
 
-// Times.
+// Timeouts.
 const (
-	longTime    = time.Hour       // for files and results whose size nobody knows
-	requestTime = 5 * time.Second // for one request
+	longTime    = time.Hour       // transfers of unknown size
+	requestTime = 5 * time.Second // one request
 	retryAfter  = 500 * time.Millisecond
 )
 
-// transferTime is what so many bytes may take.
+// transferTime returns the timeout for transferring bytes.
 func transferTime(bytes int64) time.Duration {
 	return min(30*time.Second+time.Duration(bytes>>20)*time.Second, longTime)
 }
 
-// order asks for a point.
+// order asks a worker to compute a point.
 type order struct {
 	Schema   int            `json:"schema"`
-	ID       string         `json:"id"` // within its session
+	ID       string         `json:"id"` // unique within its session
 	Try      int            `json:"try"`
 	Label    string         `json:"label"`
 	Key      sweep.Key      `json:"key"`
 	Settings sweep.Settings `json:"settings"`
-	Memory   int64          `json:"memory_bytes"` // that it takes; 0: nobody knows
+	Memory   int64          `json:"memory_bytes"` // memory that the point takes; 0: unknown
+	Limit    time.Duration  `json:"limit_ns"`     // time limit of the sweep; 0: none
 	Scenario file           `json:"scenario"`
-	Inputs   []file         `json:"inputs"` // beside the scenario
+	Inputs   []file         `json:"inputs"` // stored next to the scenario
 }
 
-// file travels in a message, or in the object store under its hash.
+// file is sent in a message, or in the object store under its hash.
 type file struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
 	Hash string `json:"sha256"`
-	Data []byte `json:"data,omitempty"` // of short ones
+	Data []byte `json:"data,omitempty"` // nil if the file is an object
 }
 
-// How a point came out.
+// Kinds of outcomes.
 const (
 	done    = "done"
-	failed  = "failed"  // it has no results, and would have none anywhere
-	died    = "died"    // with the process that computed it
-	gone    = "gone"    // workers that had it were not heard of again, too often
-	refused = "refused" // by this worker
-	lost    = "lost"    // by the server, or by a worker that leaves: no message has it
+	failed  = "failed"  // no results, on any machine
+	died    = "died"    // the process that computed the point ended
+	gone    = "gone"    // too many workers with this point disappeared
+	refused = "refused" // rejected by this worker
+	lost    = "lost"    // lost by the server or returned by a leaving worker: must be published anew
 )
 
-// outcome is what became of a point.
+// outcome reports how a point ended.
 type outcome struct {
 	Schema  int         `json:"schema"`
 	ID      string      `json:"id"`
@@ -109,21 +113,35 @@ type outcome struct {
 	Verdict run.Verdict `json:"verdict"`
 	Message string      `json:"message,omitempty"`
 	Log     string      `json:"log,omitempty"`
-	Object  string      `json:"object,omitempty"`  // results are called so
-	Size    int64       `json:"size,omitempty"`    // of the object
-	Results []byte      `json:"results,omitempty"` // short ones, which are no object
+	Object  string      `json:"object,omitempty"`  // name of the results in the object store
+	Size    int64       `json:"size,omitempty"`    // size of the object
+	Results []byte      `json:"results,omitempty"` // results short enough for a message; then there is no object
 	Seconds float64     `json:"core_seconds"`
 	Peak    int64       `json:"peak_bytes"`
 }
 
-// news is what a worker tells those who watch. Nothing is decided by it, and it may get
-// lost.
+// clean rejects an outcome that no worker sends, and makes its texts safe for terminals and
+// tables.
+func (o *outcome) clean() error {
+	switch {
+	case o.Schema != schema:
+		return fmt.Errorf("message has schema %d (expected %d)", o.Schema, schema)
+	case o.Verdict.Code < run.Fine || o.Verdict.Code > run.Broken:
+		return fmt.Errorf("verdict has code %d (expected %d to %d)", o.Verdict.Code, run.Fine, run.Broken)
+	}
+	o.Worker, o.Message = peer.Line(o.Worker, maxWorker), peer.Line(o.Message, maxMessage)
+	o.Verdict.Message = peer.Line(o.Verdict.Message, maxMessage)
+	o.Log = peer.Lines(o.Log, maxLog)
+	return nil
+}
+
+// news is a worker's status for display. Nothing depends on it, and it may get lost.
 type news struct {
 	Schema  int           `json:"schema"`
 	Worker  string        `json:"worker"`
-	Slots   int           `json:"slots"` // points at a time
+	Slots   int           `json:"slots"` // points computed at a time
 	Running []runningNews `json:"running"`
-	Refused string        `json:"refused,omitempty"` // why it computes nothing
+	Refused string        `json:"refused,omitempty"` // why it does not take part
 	Leaving bool          `json:"leaving,omitempty"`
 }
 
@@ -133,14 +151,14 @@ type runningNews struct {
 	Hops  uint64  `json:"hops"`
 }
 
-// newsEvery is how often workers tell, silentAfter when one that does not is no longer
-// shown.
+// newsEvery is the interval of a worker's news; after silentAfter without news a worker is
+// no longer shown.
 const (
 	newsEvery   = 2 * time.Second
 	silentAfter = 15 * time.Second
 )
 
-// decode reads a message strictly.
+// decode reads a message and rejects unknown fields and trailing data.
 func decode(data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -148,40 +166,42 @@ func decode(data []byte, v any) error {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is more than one message in it")
+		return errors.New("more than one JSON value (expected one)")
 	}
 	return nil
 }
 
-// check finds what would lead a worker astray.
+// check rejects orders that a worker cannot or must not follow.
 func (o *order) check() error {
 	switch {
 	case o.Schema != schema:
-		return fmt.Errorf("a message of schema %d; allowed: %d", o.Schema, schema)
+		return fmt.Errorf("message has schema %d (expected %d)", o.Schema, schema)
+	case o.Limit < 0:
+		return fmt.Errorf("point %q has time limit %s (expected 0 or more)", o.ID, o.Limit)
 	case o.ID == "" || len(o.Inputs) > maxInputs:
-		return fmt.Errorf("a point %q with %d files; allowed: a name, and at most %d", o.ID, len(o.Inputs), maxInputs)
+		return fmt.Errorf("point %q has %d input files (expected a name and at most %d files)", o.ID, len(o.Inputs), maxInputs)
 	}
 	names := map[string]bool{scenarioName: true}
 	for _, f := range o.Inputs {
 		if !plainName(f.Name) || f.Name[0] == '.' || names[f.Name] {
-			return fmt.Errorf("a file %q comes with it; allowed: names without folders, each once", f.Name)
+			return fmt.Errorf("bad input file name %q (expected unique names without folders)", f.Name)
 		}
 		names[f.Name] = true
 	}
 	for _, f := range append([]file{o.Scenario}, o.Inputs...) {
 		if f.Size < 0 || f.Size > maxInput {
-			return fmt.Errorf("%s has %d bytes; allowed: at most %d", f.Name, f.Size, int64(maxInput))
+			return fmt.Errorf("%s has %d bytes (expected at most %d)", f.Name, f.Size, int64(maxInput))
 		}
 	}
 	return nil
 }
 
-// plainName reports whether a name is that of a file in a folder, wherever that is.
+// plainName reports whether a name is a bare file name on every operating system.
 func plainName(name string) bool {
 	return name != "" && name != "." && name != ".." && len(name) < 256 && name == filepath.Base(name) && !bytes.ContainsAny([]byte(name), "/\\\x00")
 }
 
-// queue is the configuration of a stream whose messages each have one taker.
+// queue returns the configuration of a stream that delivers each message to one consumer.
 func queue(name, subject string, about map[string]string) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: name, Subjects: []string{subject}, Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage,

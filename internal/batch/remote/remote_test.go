@@ -26,12 +26,16 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// deadly is in scenarios that kill the process of their slot.
+// deadly marks scenarios that kill the process of their slot.
 const deadly = "name: deadly"
 
-// The test binary is the process of a slot, too.
+// TestMain also serves as the process of a slot and of a worker.
 func TestMain(m *testing.M) {
-	if os.Getenv("XOFF_TEST_SLOT") == "" {
+	isSlot := os.Getenv("XOFF_TEST_SLOT") != "" || slices.Equal(os.Args[1:], []string{"worker", "--slot"})
+	switch address := os.Getenv("XOFF_TEST_WORKER"); {
+	case !isSlot && address != "":
+		os.Exit(workerProcess(address))
+	case !isSlot:
 		os.Exit(m.Run())
 	}
 	in, tasks := io.Pipe()
@@ -59,7 +63,7 @@ workload: [{name: web, generator: poisson, sizes: own.txt, load: {share: 0.5, of
 run: {arrivals: 20us, stop: {when: time, at_most: 40us}}
 `
 
-// logs collects lines of several goroutines.
+// logs collects lines from several goroutines.
 type logs struct {
 	mu   sync.Mutex
 	text []string
@@ -80,19 +84,19 @@ func (l *logs) has(t *testing.T, want string) {
 	}
 }
 
-// wait waits until a line is there.
+// wait waits until a line contains want.
 func (l *logs) wait(ctx context.Context, want string) {
-	for pause(ctx, 10*time.Millisecond) {
+	for sleep(ctx, 10*time.Millisecond) {
 		l.mu.Lock()
-		there := slices.ContainsFunc(l.text, func(s string) bool { return strings.Contains(s, want) })
+		found := slices.ContainsFunc(l.text, func(s string) bool { return strings.Contains(s, want) })
 		l.mu.Unlock()
-		if there {
+		if found {
 			return
 		}
 	}
 }
 
-// bench is a server, and a sweep of so many seeds.
+// bench is a server with a folder for sweeps and their workers.
 type bench struct {
 	t       *testing.T
 	ctx     context.Context
@@ -115,7 +119,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b.address = "nats://" + b.server.Address()
-	// The size that each flow has: a file, which has to travel.
+	// Flow sizes, in a file that must be sent to workers.
 	if err := os.WriteFile(filepath.Join(b.folder, "own.txt"), []byte("0 0\n5000 50\n20000 100\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +131,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// prepare makes the points of a sweep.
+// prepare plans a sweep over seeds and opens its store.
 func (b *bench) prepare(name string, seeds int, scenario string) (*sweep.Runner, []*sweep.Point, run.Options) {
 	b.t.Helper()
 	o := run.Options{Engine: run.Fast, Invariants: run.Off, WindowDivisor: 1, CSV: true}
@@ -137,7 +141,7 @@ func (b *bench) prepare(name string, seeds int, scenario string) (*sweep.Runner,
 	}
 	r := &sweep.Runner{Store: sweep.Store{Folder: filepath.Join(b.folder, name)}, Workers: 2}
 	r.Simulate(o)
-	points, err := r.Prepare(b.ctx, g, sweep.Shown(&o), nil)
+	points, err := r.Prepare(b.ctx, g, sweep.OptionsKey(&o), nil)
 	if err == nil {
 		err = r.Store.Open(g, points, sweep.Opening{})
 	}
@@ -148,7 +152,7 @@ func (b *bench) prepare(name string, seeds int, scenario string) (*sweep.Runner,
 	return r, points, o
 }
 
-// sweep has points computed by workers.
+// sweep lets workers compute a sweep and returns its rows.
 func (b *bench) sweep(name string, seeds int, scenario string, change func(*Sweep)) []sweep.Row {
 	b.t.Helper()
 	r, points, o := b.prepare(name, seeds, scenario)
@@ -173,12 +177,15 @@ func (b *bench) newWorker(name string) *Worker {
 	folder := b.t.TempDir()
 	return &Worker{
 		Name: name, Program: b.program, Slots: 1, Cores: 1, Folder: folder, Log: func(s string) { b.log.add(name + ": " + s) },
-		Slot: func() *exec.Cmd {
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "XOFF_TEST_SLOT=1")
-			return cmd
-		},
+		Slot: func() (*exec.Cmd, error) { return slotCommand(os.Args[0]), nil },
 	}
+}
+
+// slotCommand returns the process of a slot for an executable of this test.
+func slotCommand(path string) *exec.Cmd {
+	cmd := exec.Command(path)
+	cmd.Env = append(os.Environ(), "XOFF_TEST_SLOT=1")
+	return cmd
 }
 
 func (b *bench) start(w *Worker) {
@@ -189,7 +196,7 @@ func (b *bench) start(w *Worker) {
 	})
 }
 
-// files reads a folder.
+// files returns the contents of all files below a folder, by path.
 func files(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -207,8 +214,8 @@ func files(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-// Points that workers compute leave the bytes of a sweep on one machine, files that the
-// scenario names included. Those who do not belong here are refused meanwhile.
+// A sweep computed by workers leaves the same bytes as a local one, including files that
+// the scenario names. Unauthorised clients are rejected meanwhile.
 func TestSameBytesAsOnOneMachine(t *testing.T) {
 	b := newBench(t)
 	r, points, _ := b.prepare("local", 12, scenarioText)
@@ -227,7 +234,7 @@ func TestSameBytesAsOnOneMachine(t *testing.T) {
 	}
 	local, far := files(t, filepath.Join(b.folder, "local")), files(t, filepath.Join(b.folder, "far"))
 	if len(local) < 12*5 {
-		t.Errorf("%d files: this test compares nothing", len(local))
+		t.Errorf("got %d files, want at least 60: the comparison would be empty", len(local))
 	}
 	for name, data := range local {
 		if far[name] != data {
@@ -237,32 +244,31 @@ func TestSameBytesAsOnOneMachine(t *testing.T) {
 	if len(far) != len(local) {
 		t.Errorf("%d files, want %d", len(far), len(local))
 	}
-	b.log.has(t, "takes part in the sweep far")
+	b.log.has(t, "joined sweep far")
 	b.empty()
 }
 
-// strangers are those who are refused: with another token, and with a message of 1 GB.
+// strangers checks that clients with a wrong token or too long messages are rejected.
 func (b *bench) strangers() {
 	b.t.Helper()
 	w := b.newWorker("stranger")
-	if _, err := w.Run(b.ctx, b.address, Access{Token: "guessed"}); !IsRefused(err) || !strings.Contains(err.Error(), "does not let this xoff in") {
-		b.t.Errorf("another token: %v", err)
+	if _, err := w.Run(b.ctx, b.address, Access{Token: "guessed"}); !IsRefused(err) || !strings.Contains(err.Error(), "rejects this client") {
+		b.t.Errorf("wrong token: %v", err)
 	}
 	b.log.has(b.t, "authentication error")
 	for _, c := range []struct {
-		bytes        int
-		answer, told string
+		bytes       int
+		answer, log string
 	}{{1 << 30, "", "Bad or Missing Size"}, {hub.MaxMessage + 1, "Maximum Payload Violation", "maximum payload exceeded"}} {
 		answer := b.say(fmt.Sprintf("CONNECT {\"auth_token\":%q,\"verbose\":false}\r\nPUB xoff.x.points %d\r\n", token, c.bytes))
 		if !strings.Contains(answer, c.answer) {
 			b.t.Errorf("a message of %d bytes: %s", c.bytes, answer)
 		}
-		b.log.has(b.t, c.told)
+		b.log.has(b.t, c.log)
 	}
 }
 
-// say sends bytes to the server and returns what it answers until it closes the
-// connection.
+// say sends bytes to the server and returns its answer up to the end of the connection.
 func (b *bench) say(text string) string {
 	b.t.Helper()
 	conn, err := net.Dial("tcp", b.server.Address())
@@ -274,12 +280,12 @@ func (b *bench) say(text string) string {
 	_, _ = io.WriteString(conn, text)
 	answer, err := io.ReadAll(conn)
 	if err != nil {
-		b.t.Errorf("the server keeps the connection: %v", err)
+		b.t.Errorf("the server keeps the connection open: %v", err)
 	}
 	return string(answer)
 }
 
-// empty checks that nothing of a sweep is left on the server.
+// empty checks that the server has no streams left.
 func (b *bench) empty() {
 	b.t.Helper()
 	conn, err := nats.Connect(b.address, nats.Token(token))
@@ -297,8 +303,7 @@ func (b *bench) empty() {
 	}
 }
 
-// What a point kills is a slot; after three it is set aside with its log, and the others
-// go on.
+// A point that killed three slots is set aside with its log, and the sweep continues.
 func TestDeadlyPointIsSetAside(t *testing.T) {
 	b := newBench(t)
 	b.start(b.newWorker("anne"))
@@ -311,18 +316,18 @@ func TestDeadlyPointIsSetAside(t *testing.T) {
 		}
 	})
 	if m := rows[0].Verdict.Message; rows[0].Results || rows[0].Verdict.Code != run.Failure ||
-		m != "set aside, after 3 times that nobody came back with results; the last: the process died: exit status 9; log: the.log" {
+		m != "set aside after 3 attempts without results; last error: the process died: exit status 9; log: the.log" {
 		t.Errorf("%+v", rows[0].Verdict)
 	}
 	if n := strings.Count(log, "no memory left"); n != 3 {
-		t.Errorf("%d of 3 deaths are in the log: %s", n, log)
+		t.Errorf("got %d deaths in the log, want 3: %s", n, log)
 	}
 	if rows := b.sweep("other", 3, scenarioText, nil); !rows[2].Results {
 		t.Errorf("%+v", rows[2].Verdict)
 	}
 }
 
-// Workers of another program, or with too little memory, are refused by name.
+// Workers with another executable or too little memory are refused by name.
 func TestUnfitWorkersAreRefused(t *testing.T) {
 	b := newBench(t)
 	small, large, other := b.newWorker("small"), b.newWorker("large"), b.newWorker("other")
@@ -338,18 +343,18 @@ func TestUnfitWorkersAreRefused(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 	if err := <-ended; !IsRefused(err) || !strings.Contains(err.Error(), other.Program) || !strings.Contains(err.Error(), b.program) {
-		t.Errorf("another program: %v", err)
+		t.Errorf("another executable: %v", err)
 	}
-	b.log.has(t, "other: refused: this xoff has the hash 0000")
+	b.log.has(t, "other: refused: this xoff executable has hash 0000")
 	b.log.has(t, "small refuses seed=")
-	b.log.has(t, ": it takes 1024 MiB of memory, and there are 64 MiB for a point here")
+	b.log.has(t, ": a point takes 1024 MiB of memory, but this worker has 64 MiB per point")
 }
 
-// A scenario that asks for a file of the worker, and messages that are none, are refused
-// and logged; the others go on.
+// Scenarios that read files of the worker and malformed messages are rejected and logged;
+// valid points are still computed.
 func TestForgedMessages(t *testing.T) {
 	b := newBench(t)
-	secret := filepath.Join(b.folder, "own.txt") // readable, and not of the scenario
+	secret := filepath.Join(b.folder, "own.txt") // readable, but not part of the scenario
 	_, points, o := b.prepare("forged", 2, scenarioText)
 	ctx, c, err := Coordinate(b.ctx, b.address, Access{Token: token}, Sweep{
 		Name: "forged", Program: b.program, Settings: sweep.SettingsOf(&o), AckWait: 2 * time.Second, Log: b.log.add,
@@ -364,24 +369,24 @@ func TestForgedMessages(t *testing.T) {
 		}
 	}
 	b.start(b.newWorker("anne"))
-	ask := func(id string, change func(*order)) outcome {
+	request := func(id string, change func(*order)) outcome {
 		t.Helper()
 		w := &waiter{outcomes: make(chan arrival, 1)}
 		c.mu.Lock()
 		c.waiting[id] = w
 		c.mu.Unlock()
-		q, err := c.order(ctx, points[0])
+		o, err := c.order(ctx, points[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.ID = id
-		change(q)
-		if err := c.send(ctx, q); err != nil {
+		o.ID = id
+		change(o)
+		if err := c.send(ctx, o); err != nil {
 			t.Fatal(err)
 		}
 		select {
 		case a := <-w.outcomes:
-			c.drop(ctx, &a)
+			c.discard(ctx, &a)
 			return a.outcome
 		case <-ctx.Done():
 			t.Fatal(ctx.Err())
@@ -398,25 +403,25 @@ func TestForgedMessages(t *testing.T) {
 		name, kind, want string
 		change           func(*order)
 	}{
-		{"a file of the worker", failed, "is a file of this machine, and the scenario is not", rewritten("input-own.txt", secret)},
-		{"a link to the folder above", failed, "is a file of this machine", rewritten("input-own.txt", "../results/../../../own.txt")},
-		{"another scenario", failed, "where it was planned", rewritten("20us", "21us")},
-		{"an unknown key", failed, "unknown", rewritten("arrivals:", "execute: x\n  arrivals:")},
-		{"a scenario that is too long", failed, "has 2147483648 bytes; allowed: at most 8388608", func(o *order) { o.Scenario.Size = 1 << 31 }},
-		{"another hash", refused, "not what its hash says", func(o *order) { o.Inputs[0].Hash = o.Scenario.Hash }},
-		{"a file that is not there", refused, "object not found", func(o *order) { o.Inputs[0].Data = nil }},
-		{"another program", refused, "it is of the program 00", func(o *order) { o.Key.Executable = "00" }},
-		{"the truth", done, "", func(*order) {}},
+		{"file of the worker", failed, `own.txt" on this one (allowed: files sent with it: input-own.txt)`, rewritten("input-own.txt", secret)},
+		{"path to the parent folder", failed, `a scenario from another machine cannot read "../results/../../../own.txt" on this one`, rewritten("input-own.txt", "../results/../../../own.txt")},
+		{"changed scenario", failed, "as planned)", rewritten("20us", "21us")},
+		{"unknown key", failed, "unknown", rewritten("arrivals:", "execute: x\n  arrivals:")},
+		{"scenario too long", failed, "has 2147483648 bytes (expected at most 8388608)", func(o *order) { o.Scenario.Size = 1 << 31 }},
+		{"wrong hash", refused, "does not match its hash", func(o *order) { o.Inputs[0].Hash = o.Scenario.Hash }},
+		{"missing file", refused, "object not found", func(o *order) { o.Inputs[0].Data = nil }},
+		{"another executable", refused, "(expected 00)", func(o *order) { o.Key.Executable = "00" }},
+		{"unchanged", done, "", func(*order) {}},
 	} {
-		if out := ask(f.name, f.change); out.Kind != f.kind || !strings.Contains(out.Message, f.want) {
+		if out := request(f.name, f.change); out.Kind != f.kind || !strings.Contains(out.Message, f.want) {
 			t.Errorf("%s: %s %q, want %s %q", f.name, out.Kind, out.Message, f.kind, f.want)
 		}
 	}
-	b.log.has(t, "anne: a message of 1 bytes is refused")
-	b.log.has(t, `anne: a message of 36 bytes is refused: json: unknown field "execute"`)
+	b.log.has(t, "anne: rejected a message of 1 bytes")
+	b.log.has(t, `anne: rejected a message of 36 bytes: json: unknown field "execute"`)
 }
 
-// A server of which nobody knows, and addresses that are none.
+// Coordinators and workers handle a missing server, and CheckURL rejects bad addresses.
 func TestNoServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -429,9 +434,9 @@ func TestNoServer(t *testing.T) {
 	}
 	w := &Worker{Name: "early", Idle: time.Millisecond, Log: func(string) {}}
 	if n, err := w.Run(context.Background(), address, Access{}); n != 0 || err != nil {
-		t.Errorf("a worker that leaves when there is nothing to do: %d %v", n, err)
+		t.Errorf("worker without a server: %d %v", n, err)
 	}
-	// One that hangs up on everybody may have just begun.
+	// A server that hangs up may still be starting.
 	if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
@@ -442,21 +447,21 @@ func TestNoServer(t *testing.T) {
 		}
 	}()
 	if n, err := w.Run(context.Background(), "nats://"+l.Addr().String(), Access{}); n != 0 || err != nil {
-		t.Errorf("a worker whose server hangs up: %d %v", n, err)
+		t.Errorf("worker whose server hangs up: %d %v", n, err)
 	}
-	late := &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}
+	timeout := &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}
 	for err, want := range map[error]bool{
-		nats.ErrNoServers: true, nats.ErrTimeout: true, late: true, io.EOF: true,
+		nats.ErrNoServers: true, nats.ErrTimeout: true, timeout: true, io.EOF: true,
 		nats.ErrAuthorization: false, nats.ErrSecureConnWanted: false, &net.OpError{Op: "remote error", Err: errors.New("tls: bad certificate")}: false,
 	} {
-		if passes(err) != want {
-			t.Errorf("%v passes: %t", err, !want)
+		if transient(err) != want {
+			t.Errorf("transient(%v) is %t, want %t", err, !want, want)
 		}
 	}
 	for _, c := range []struct{ url, want string }{
 		{"nats://host:4222", ""}, {"host:4222", ""}, {"host", ""}, {"tls://host", ""},
-		{"http://host", "is no server"}, {"", "is no server"}, {"nats://host/x", "is no server"},
-		{"nats://token@host", "can be read by all users"},
+		{"http://host", "is not a server address"}, {"", "is not a server address"}, {"nats://host/x", "is not a server address"},
+		{"nats://token@host", "token in a command line"},
 	} {
 		if err := CheckURL(c.url); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.url, err, c.want)

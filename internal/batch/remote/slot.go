@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -19,37 +21,46 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// A slot is a process that computes one point at a time: when a point kills it, its
-// worker is there to tell.
+// A slot is a process that computes one point at a time. If a point kills it, the worker
+// survives and reports the death.
 
-// task is what a worker asks a slot for, one line of JSON.
+// task asks a slot to compute a point: one line of JSON.
 type task struct {
-	Folder   string         `json:"folder"` // has the scenario and what came with it
+	Folder   string         `json:"folder"` // contains the scenario and its input files
 	Inputs   []string       `json:"inputs"`
 	Results  string         `json:"results"` // exists and is empty
 	Cores    int            `json:"cores"`
+	Memory   int64          `json:"memory_bytes"` // limit of the process; 0: none
 	Key      sweep.Key      `json:"key"`
 	Settings sweep.Settings `json:"settings"`
 }
 
-// answer is what a slot tells, one line of JSON each.
+// answer is the progress or result of a slot: one line of JSON.
 type answer struct {
 	Share   float64     `json:"share"`
 	Hops    uint64      `json:"hops"`
-	Over    bool        `json:"over,omitempty"` // the last one
+	Over    bool        `json:"over,omitempty"` // last answer for the task
 	Verdict run.Verdict `json:"verdict"`
 	Failed  string      `json:"failed,omitempty"`  // why there are no results
-	Unable  string      `json:"unable,omitempty"`  // why this machine has none
-	Seconds float64     `json:"seconds,omitempty"` // of one core
-	Peak    int64       `json:"peak,omitempty"`
+	Unable  string      `json:"unable,omitempty"`  // why this machine has none; another one may
+	Program string      `json:"program,omitempty"` // hash of the process's executable if it is not the task's
+	Exceeds int64       `json:"exceeds,omitempty"` // memory in bytes when the process passed its limit; it ends
+	Seconds float64     `json:"seconds,omitempty"` // core seconds
+	Peak    int64       `json:"peak,omitempty"`    // peak memory in bytes
 }
 
-// ServeSlot computes the points that come in until there is no more. It is what the
-// process of a slot does.
+// ServeSlot reads tasks from in, computes them and writes answers to out. It returns when
+// in is closed or the context ends, and with an error when a task exceeds its memory
+// limit. The process of a slot calls it and ends with it.
 func ServeSlot(ctx context.Context, in io.Reader, out io.Writer) error {
+	// Hash the executable now, before its file can be replaced.
+	program, err := sweep.Executable()
+	if err != nil {
+		return err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	tasks := make(chan task)
-	go func() { // a worker that is gone ends the point, too
+	go func() { // the end of the worker closes in and stops the point
 		defer stop()
 		for d := json.NewDecoder(in); ; {
 			var t task
@@ -61,25 +72,67 @@ func ServeSlot(ctx context.Context, in io.Reader, out io.Writer) error {
 	}()
 	var lock sync.Mutex
 	e := json.NewEncoder(out)
-	say := func(a *answer) {
+	reply := func(a *answer) {
 		lock.Lock()
 		defer lock.Unlock()
-		_ = e.Encode(a) // who does not listen any more closes the input, too
+		_ = e.Encode(a) // a reader that is gone has closed in as well
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case t := <-tasks:
-			sweep.ForgetPeak()
-			a := t.compute(ctx, say)
+			if t.Key.Executable != program {
+				reply(&answer{Over: true, Program: program})
+				continue
+			}
+			sweep.ResetPeak()
+			computed := make(chan *answer, 1)
+			go func() { computed <- t.compute(ctx, reply) }()
+			a, err := t.await(computed)
 			a.Over, a.Peak = true, sweep.PeakMemory()
-			say(a)
+			reply(a)
+			if err != nil {
+				return err
+			}
 		}
 	}
 }
 
-func (t *task) compute(ctx context.Context, say func(*answer)) *answer {
+// memoryEvery is the interval at which a slot compares its memory with the limit.
+const memoryEvery = 20 * time.Millisecond
+
+// await waits for the answer of a task while its process stays within the memory limit.
+func (t *task) await(computed <-chan *answer) (*answer, error) {
+	if t.Memory == 0 {
+		return <-computed, nil
+	}
+	debug.SetMemoryLimit(t.Memory / 10 * 9) // collect garbage before the process is too large
+	check := time.NewTicker(memoryEvery)
+	defer check.Stop()
+	for {
+		select {
+		case a := <-computed:
+			return a, nil
+		case <-check.C:
+			if used := usedMemory(); used > t.Memory {
+				return &answer{Exceeds: used}, fmt.Errorf("the point takes %d MiB of memory (expected at most %d MiB)", used>>20, t.Memory>>20)
+			}
+		}
+	}
+}
+
+// usedMemory returns the memory of this process in bytes.
+func usedMemory() int64 {
+	if peak := sweep.PeakMemory(); peak > 0 {
+		return peak
+	}
+	var m runtime.MemStats // without a peak of the system, memory of the Go runtime
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys - m.HeapReleased)
+}
+
+func (t *task) compute(ctx context.Context, reply func(*answer)) *answer {
 	a := &answer{Share: 1}
 	path := filepath.Join(t.Folder, scenarioName)
 	text, err := os.ReadFile(path)
@@ -87,7 +140,7 @@ func (t *task) compute(ctx context.Context, say func(*answer)) *answer {
 		a.Unable = err.Error()
 		return a
 	}
-	cfg, err := scenario.ParseApart(path, text, t.Inputs)
+	cfg, err := scenario.ParseSandboxed(path, text, t.Inputs)
 	if err != nil {
 		a.Failed = "refused: " + err.Error()
 		return a
@@ -95,13 +148,13 @@ func (t *task) compute(ctx context.Context, say func(*answer)) *answer {
 	began := time.Now()
 	job := &sweep.Job{
 		Point: &sweep.Point{Config: cfg, Key: t.Key}, Workers: t.Cores, Folder: t.Results, Check: true,
-		Report: func(share float64, hops uint64) { a.Hops = hops; say(&answer{Share: share, Hops: hops}) },
+		Report: func(share float64, hops uint64) { a.Hops = hops; reply(&answer{Share: share, Hops: hops}) },
 	}
 	a.Verdict, err = sweep.Simulate(ctx, job, t.Settings.Options())
 	a.Seconds = time.Since(began).Seconds() * float64(t.Cores)
 	var write *run.WriteError
 	switch {
-	case ctx.Err() != nil: // elsewhere it has results
+	case ctx.Err() != nil: // another machine can compute it
 		a.Unable = ctx.Err().Error()
 	case errors.As(err, &write):
 		a.Unable = err.Error()
@@ -111,9 +164,9 @@ func (t *task) compute(ctx context.Context, say func(*answer)) *answer {
 	return a
 }
 
-// slot is the worker's end of such a process.
+// slot is the worker's handle of a slot process.
 type slot struct {
-	command func() *exec.Cmd
+	command func() (*exec.Cmd, error)
 
 	cmd     *exec.Cmd
 	in      io.WriteCloser
@@ -121,12 +174,15 @@ type slot struct {
 	tail    *tail
 }
 
-// start starts the process, if there is none.
+// start starts the process unless it is running.
 func (s *slot) start() error {
 	if s.cmd != nil {
 		return nil
 	}
-	cmd := s.command()
+	cmd, err := s.command()
+	if err != nil {
+		return err
+	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -156,7 +212,7 @@ func (s *slot) start() error {
 	return nil
 }
 
-// diedError means that a point took its process with it.
+// diedError means that the process ended while it computed a point.
 type diedError struct {
 	why string
 	log string
@@ -164,7 +220,8 @@ type diedError struct {
 
 func (d *diedError) Error() string { return "the process died: " + d.why }
 
-// compute has a point computed. When the context ends the process does, too.
+// compute lets the process compute a point. The end of the context kills the process; the
+// error is then its cause.
 func (s *slot) compute(ctx context.Context, t *task, report func(share float64, hops uint64)) (answer, error) {
 	if err := s.start(); err != nil {
 		return answer{}, err
@@ -173,23 +230,26 @@ func (s *slot) compute(ctx context.Context, t *task, report func(share float64, 
 	if err != nil {
 		return answer{}, err
 	}
-	// What cannot be written shows in what is read.
+	// A failed write shows as the end of the answers.
 	_, _ = s.in.Write(append(line, '\n'))
 	for {
 		select {
 		case <-ctx.Done():
 			s.end()
-			return answer{}, ctx.Err()
+			return answer{}, context.Cause(ctx)
 		case a, ok := <-s.answers:
 			switch {
 			case !ok:
 				err := s.cmd.Wait()
-				d := &diedError{why: "it ended without a word", log: s.tail.String()}
+				d := &diedError{why: "no answer before it ended", log: s.tail.String()}
 				if err != nil {
 					d.why = err.Error()
 				}
 				s.cmd = nil
 				return answer{}, d
+			case a.Program != "" || a.Exceeds > 0:
+				s.end()
+				return a, nil
 			case a.Over:
 				return a, nil
 			}
@@ -198,20 +258,20 @@ func (s *slot) compute(ctx context.Context, t *task, report func(share float64, 
 	}
 }
 
-// end ends the process.
+// end kills the process and waits for it.
 func (s *slot) end() {
 	if s.cmd == nil {
 		return
 	}
 	_ = s.in.Close()
 	_ = s.cmd.Process.Kill()
-	for range s.answers { // until it is gone
+	for range s.answers { // until the process has ended
 	}
 	_ = s.cmd.Wait()
 	s.cmd = nil
 }
 
-// tail keeps the last that was written.
+// tail keeps the last maxLog bytes written to it.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -233,7 +293,7 @@ func (t *tail) String() string {
 	return string(bytes.ToValidUTF8(t.text, []byte("?")))
 }
 
-// describe is what a refusal says about a lack of memory.
-func describe(need, have int64) string {
-	return fmt.Sprintf("it takes %d MiB of memory, and there are %d MiB for a point here; allowed: more --memory, or fewer --workers at a time", need>>20, have>>20)
+// tooLittleMemory returns the message of a worker that refuses a point for lack of memory.
+func tooLittleMemory(need, have int64) string {
+	return fmt.Sprintf("a point takes %d MiB of memory, but this worker has %d MiB per point; fix: raise --memory or lower --workers", need>>20, have>>20)
 }

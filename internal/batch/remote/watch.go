@@ -8,51 +8,58 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/xoff-net/xoff/internal/batch/peer"
 )
 
-// lookEvery is how often a coordinator looks whether the server has what it should.
-const lookEvery = 2 * time.Second
+// monitorEvery is the interval at which a coordinator checks the streams.
+const monitorEvery = 2 * time.Second
 
-// watch takes outcomes and news, and looks after the streams.
+// watch starts to receive outcomes and news and to monitor the streams.
 func (c *Coordinator) watch(ctx context.Context) error {
-	ended, err := c.js.Consumer(ctx, doneStream(c.session), consumer)
+	outcomes, err := c.js.Consumer(ctx, doneStream(c.session), consumer)
 	if err != nil {
 		return err
 	}
-	heard, err := c.conn.Subscribe(newsSubject(c.session), func(m *nats.Msg) { c.hear(m.Data) })
+	updates, err := c.conn.Subscribe(newsSubject(c.session), func(m *nats.Msg) { c.handleNews(m.Data) })
 	if err != nil {
 		return err
 	}
 	c.watched.Go(func() {
-		c.takeOutcomes(ctx, ended)
-		_ = heard.Unsubscribe()
+		c.receive(ctx, outcomes)
+		_ = updates.Unsubscribe()
 	})
-	c.watched.Go(func() { c.look(ctx, ended) })
+	c.watched.Go(func() { c.monitor(ctx, outcomes) })
 	return nil
 }
 
-func (c *Coordinator) takeOutcomes(ctx context.Context, ended jetstream.Consumer) {
+// receive dispatches outcomes until the context ends.
+func (c *Coordinator) receive(ctx context.Context, outcomes jetstream.Consumer) {
 	for ctx.Err() == nil {
-		list, err := ended.Messages(jetstream.PullMaxMessages(16))
+		list, err := outcomes.Messages(jetstream.PullMaxMessages(16))
 		for err == nil {
 			var m jetstream.Msg
 			if m, err = list.Next(jetstream.NextContext(ctx)); err == nil {
-				c.take(ctx, m)
+				c.dispatch(ctx, m)
 			}
 		}
 		if list != nil {
 			list.Stop()
 		}
-		pause(ctx, retryAfter)
+		sleep(ctx, retryAfter)
 	}
 }
 
-// take hands an outcome to who waits for it. The first of a point counts; what comes
-// twice is forgotten, and so is what nobody can read.
-func (c *Coordinator) take(ctx context.Context, m jetstream.Msg) {
+// dispatch passes an outcome to its waiter. The first outcome of a point counts; duplicates
+// and unreadable messages are discarded.
+func (c *Coordinator) dispatch(ctx context.Context, m jetstream.Msg) {
 	a := arrival{msg: m}
-	if err := decode(m.Data(), &a.outcome); err != nil || a.Schema != schema || len(a.Log) > 2*maxLog {
-		c.Log(fmt.Sprintf("a message of %d bytes about results is refused: %v", len(m.Data()), err))
+	err := decode(m.Data(), &a.outcome)
+	if err == nil {
+		err = a.clean()
+	}
+	if err != nil {
+		c.Log(fmt.Sprintf("rejected an outcome of %d bytes: %v", len(m.Data()), err))
 		_ = m.Term()
 		return
 	}
@@ -61,11 +68,11 @@ func (c *Coordinator) take(ctx context.Context, m jetstream.Msg) {
 	switch {
 	case w == nil || a.Kind == done && w.taken != "" && w.taken != a.Object:
 		c.mu.Unlock()
-		c.drop(ctx, &a)
+		c.discard(ctx, &a)
 		return
 	case a.Kind == done && w.taken == a.Object:
 		c.mu.Unlock()
-		return // again, while it is being read
+		return // a duplicate of the results that are being read
 	case a.Kind == done:
 		w.taken = a.Object
 	}
@@ -73,25 +80,26 @@ func (c *Coordinator) take(ctx context.Context, m jetstream.Msg) {
 	select {
 	case w.outcomes <- a:
 	default:
-		c.drop(ctx, &a)
+		c.discard(ctx, &a)
 	}
 }
 
-// hear takes what a worker tells of itself.
-func (c *Coordinator) hear(data []byte) {
+// handleNews updates the state of a worker and the progress of its points.
+func (c *Coordinator) handleNews(data []byte) {
 	var n news
-	if decode(data, &n) != nil || n.Schema != schema || len(n.Worker) > 200 || len(n.Refused) > 1000 {
+	if decode(data, &n) != nil || n.Schema != schema {
 		return
 	}
+	n.Worker, n.Refused = peer.Line(n.Worker, maxWorker), peer.Line(n.Refused, maxMessage)
 	if n.Refused != "" {
-		c.tellOnce(fmt.Sprintf("%s: %s", n.Worker, n.Refused))
+		c.logOnce(fmt.Sprintf("%s: %s", n.Worker, n.Refused))
 		return
 	}
 	c.mu.Lock()
 	if n.Leaving {
 		delete(c.workers, n.Worker)
 	} else {
-		c.workers[n.Worker] = &seen{n.Slots, time.Now()}
+		c.workers[n.Worker] = &workerState{n.Slots, time.Now()}
 	}
 	waiters := make([]*waiter, len(n.Running))
 	for i, r := range n.Running {
@@ -100,17 +108,17 @@ func (c *Coordinator) hear(data []byte) {
 	c.mu.Unlock()
 	for i, r := range n.Running {
 		if waiters[i] != nil && r.Share >= 0 && r.Share <= 1 {
-			waiters[i].tell(r.Share, r.Hops)
+			waiters[i].progress(r.Share, r.Hops)
 		}
 	}
 }
 
-// tellOnce logs what would be said again and again.
-func (c *Coordinator) tellOnce(text string) {
+// logOnce logs a text unless it has been logged before.
+func (c *Coordinator) logOnce(text string) {
 	c.mu.Lock()
-	known := c.told[text]
-	if len(c.told) < 1000 {
-		c.told[text] = true
+	known := c.logged[text]
+	if len(c.logged) < 1000 {
+		c.logged[text] = true
 	}
 	c.mu.Unlock()
 	if !known {
@@ -118,8 +126,7 @@ func (c *Coordinator) tellOnce(text string) {
 	}
 }
 
-// Workers counts those who told of themselves lately, and the points that they compute
-// at a time.
+// Workers returns the number of workers with recent news and the number of their slots.
 func (c *Coordinator) Workers() (workers, slots int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,21 +141,21 @@ func (c *Coordinator) Workers() (workers, slots int) {
 	return workers, slots
 }
 
-// look ends the sweep when the server does not know it any more, and sends points again
-// that a server lost: one that lost its power forgets the last things it was told.
-func (c *Coordinator) look(ctx context.Context, ended jetstream.Consumer) {
+// monitor ends the sweep if the server no longer has its streams. It also resends points
+// that the server lost: after a power failure a server misses its latest messages.
+func (c *Coordinator) monitor(ctx context.Context, outcomes jetstream.Consumer) {
 	points, err := c.points.Consumer(ctx, consumer)
 	if err != nil {
 		c.stop(err)
 		return
 	}
-	var idle []string // who waited last time, with nothing on the server
-	for pause(ctx, lookEvery) {
+	var idle []string // points that waited at the last check, with nothing on the server
+	for sleep(ctx, monitorEvery) {
 		waiting := c.ids()
 		p, err := info(ctx, points)
 		var d *jetstream.ConsumerInfo
 		if err == nil {
-			d, err = info(ctx, ended)
+			d, err = info(ctx, outcomes)
 		}
 		switch {
 		case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, nats.ErrConnectionClosed):
@@ -161,7 +168,7 @@ func (c *Coordinator) look(ctx context.Context, ended jetstream.Consumer) {
 			idle = nil
 			continue
 		}
-		c.again(idle)
+		c.resend(idle)
 		idle = waiting
 	}
 }
@@ -172,7 +179,7 @@ func info(ctx context.Context, consumer jetstream.Consumer) (*jetstream.Consumer
 	return consumer.Info(ctx)
 }
 
-// ids are the points that are waited for, without those whose results arrive.
+// ids returns the points that wait for an outcome.
 func (c *Coordinator) ids() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,8 +192,8 @@ func (c *Coordinator) ids() []string {
 	return list
 }
 
-// again sends points once more.
-func (c *Coordinator) again(ids []string) {
+// resend makes Run send points again.
+func (c *Coordinator) resend(ids []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, id := range ids {

@@ -18,33 +18,37 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
 
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 	"github.com/xoff-net/xoff/internal/yaml"
 )
 
-// maxGone is to how many workers a point goes that are not heard of again: more than
-// deaths that were seen, since machines and networks fail, too.
+// maxGone is the number of workers that may disappear with a point before it is set aside.
+// It exceeds maxDeaths because machines and networks fail too.
 const maxGone = 5
 
-// Worker computes points of the sweeps that a server has.
+// Worker computes points of the sweeps on a server.
 type Worker struct {
-	Name    string // machine and process
-	Program string // hash of this program
-	Slots   int    // points at a time
-	Cores   int    // of each
-	Memory  int64  // for each; 0: nobody knows
-	Folder  string // for what is being computed; empty and ours alone
-	Idle    time.Duration
-	Slot    func() *exec.Cmd // the process of a slot
+	Name    string                    // machine and process
+	Program string                    // hash of this executable
+	Slots   int                       // points computed at a time
+	Cores   int                       // cores per slot
+	Memory  int64                     // memory limit per slot in bytes; 0: none
+	Folder  string                    // working folder; must be empty and not shared
+	Idle    time.Duration             // leave after this time without work; 0: never
+	Limit   time.Duration             // time limit of a point; 0: none
+	Slot    func() (*exec.Cmd, error) // returns the process of a slot
 	Log     func(string)
+
+	leave context.CancelCauseFunc // ends Run
 
 	js   jetstream.JetStream
 	conn *nats.Conn
 
 	mu       sync.Mutex
 	sessions map[string]*served
-	order    []string // of sessions: all get their turn
-	last     time.Time
-	ignored  map[string]bool // sessions of other programs, told once
+	order    []string        // sessions in round-robin order
+	last     time.Time       // last time there was work
+	ignored  map[string]bool // sessions of other executables, already reported
 	computed int
 }
 
@@ -62,19 +66,19 @@ type served struct {
 	running map[string]runningNews
 }
 
-// Run computes points until the context ends, or nothing is to be done for the time of
-// Idle. It returns how many it computed.
+// Run computes points until the context ends or there was no work for Idle. It returns the
+// number of computed points.
 func (w *Worker) Run(ctx context.Context, address string, access Access) (int, error) {
 	w.sessions, w.ignored, w.last = make(map[string]*served), make(map[string]bool), time.Now()
-	asking, stop := context.WithCancel(ctx)
+	reqCtx, stop := context.WithCancel(ctx)
 	if w.Idle > 0 {
-		asking, stop = context.WithTimeout(ctx, w.Idle)
+		reqCtx, stop = context.WithTimeout(ctx, w.Idle)
 	}
 	defer stop()
 	var err error
-	if w.conn, err = connect(asking, address, "xoff worker "+w.Name, access, true, w.Log); err != nil {
-		if asking.Err() != nil && ctx.Err() == nil {
-			return 0, nil // nothing to do for so long
+	if w.conn, err = connect(reqCtx, address, "xoff worker "+w.Name, access, true, w.Log); err != nil {
+		if reqCtx.Err() != nil && ctx.Err() == nil {
+			return 0, nil // no work for Idle
 		}
 		return 0, err
 	}
@@ -83,25 +87,30 @@ func (w *Worker) Run(ctx context.Context, address string, access Access) (int, e
 		return 0, err
 	}
 	w.Log(fmt.Sprintf("%s serves %s: %d points at a time", w.Name, address, w.Slots))
-	working, leave := context.WithCancel(ctx)
-	defer leave()
+	working, leave := context.WithCancelCause(ctx)
+	w.leave = leave
+	defer leave(nil)
 	var all sync.WaitGroup
 	for i := range w.Slots {
 		all.Go(func() { w.work(working, i) })
 	}
-	all.Go(func() { w.tell(working) })
+	all.Go(func() { w.announce(working) })
 	err = w.follow(working)
-	leave()
+	leave(nil)
 	all.Wait()
 	w.goodbye()
+	var r refusedError
+	if errors.As(context.Cause(working), &r) {
+		err = r
+	}
 	return w.computed, err
 }
 
-// follow keeps the list of sweeps.
+// follow keeps the list of sweeps up to date.
 func (w *Worker) follow(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if w.conn.IsClosed() {
-			return errors.New("the server has closed the connection for good")
+			return errors.New("the server has closed the connection")
 		}
 		list, err := listSessions(ctx, w.js)
 		if err == nil {
@@ -122,18 +131,18 @@ func (w *Worker) follow(ctx context.Context) error {
 		if none {
 			wait = retryAfter
 		}
-		pause(ctx, wait)
+		sleep(ctx, wait)
 	}
 	return nil
 }
 
-// update takes part in sweeps that are new, and leaves those that are over.
+// update joins new sweeps and leaves those that have ended.
 func (w *Worker) update(ctx context.Context, list []session) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id, s := range w.sessions {
 		if !slices.ContainsFunc(list, func(t session) bool { return t.id == id }) {
-			w.Log(fmt.Sprintf("the sweep %s is over", s.name))
+			w.Log(fmt.Sprintf("sweep %s has ended", s.name))
 			s.stop()
 			delete(w.sessions, id)
 			w.order = slices.DeleteFunc(w.order, func(other string) bool { return other == id })
@@ -144,7 +153,7 @@ func (w *Worker) update(ctx context.Context, list []session) error {
 			continue
 		}
 		if program := t.about[keyProgram]; program != w.Program {
-			err := fmt.Errorf("this xoff has the hash %s, and the sweep %s is of one with %s; allowed: the same program on all machines", w.Program, t.about[keySweep], program)
+			err := fmt.Errorf("this xoff executable has hash %s (sweep %s expected %s); fix: use the same executable on all machines", w.Program, t.about[keySweep], program)
 			w.publish(t.id, &news{Refused: "refused: " + err.Error()})
 			_ = w.conn.FlushTimeout(requestTime)
 			if len(w.sessions) == 0 {
@@ -158,7 +167,7 @@ func (w *Worker) update(ctx context.Context, list []session) error {
 		if err != nil {
 			return err
 		}
-		w.Log(fmt.Sprintf("takes part in the sweep %s", s.name))
+		w.Log(fmt.Sprintf("joined sweep %s", s.name))
 		w.sessions[t.id], w.last = s, time.Now()
 		w.order = append(w.order, t.id)
 	}
@@ -167,21 +176,21 @@ func (w *Worker) update(ctx context.Context, list []session) error {
 
 func (w *Worker) join(ctx context.Context, t session) (*served, error) {
 	s := &served{id: t.id, name: t.about[keySweep], running: make(map[string]runningNews)}
-	asking, stop := context.WithTimeout(ctx, requestTime)
+	reqCtx, stop := context.WithTimeout(ctx, requestTime)
 	defer stop()
 	var err error
-	if s.points, err = w.js.Consumer(asking, pointsStream(t.id), consumer); err != nil {
+	if s.points, err = w.js.Consumer(reqCtx, pointsStream(t.id), consumer); err != nil {
 		return nil, err
 	}
 	s.ackWait = s.points.CachedInfo().Config.AckWait
-	if s.objects, err = w.js.ObjectStore(asking, bucket(t.id)); err != nil {
+	if s.objects, err = w.js.ObjectStore(reqCtx, bucket(t.id)); err != nil {
 		return nil, err
 	}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	return s, nil
 }
 
-// next is the sweep whose turn it is; nil when there is none.
+// next returns the sweep whose turn it is, or nil, and the number of sweeps.
 func (w *Worker) next() (*served, int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -193,24 +202,25 @@ func (w *Worker) next() (*served, int) {
 	return w.sessions[id], len(w.order)
 }
 
-// work computes points, one after the other.
+// work computes points in one slot, one after the other.
 func (w *Worker) work(ctx context.Context, index int) {
 	p := &slot{command: w.Slot}
 	defer p.end()
 	folder := filepath.Join(w.Folder, fmt.Sprintf("slot%d", index))
 	for ctx.Err() == nil {
-		s, of := w.next()
+		s, sweeps := w.next()
 		if s == nil {
-			pause(ctx, retryAfter/5)
+			sleep(ctx, retryAfter/5)
 			continue
 		}
-		// A slot holds one message: what it has not begun others can have.
-		wait := max(time.Second, 5*time.Second/time.Duration(of))
-		asking, stop := context.WithTimeout(s.ctx, wait)
-		batch, err := s.points.Fetch(1, jetstream.FetchContext(asking))
+		// A slot fetches one message at a time, so that points it has not begun stay
+		// available to others.
+		wait := max(time.Second, 5*time.Second/time.Duration(sweeps))
+		reqCtx, stop := context.WithTimeout(s.ctx, wait)
+		batch, err := s.points.Fetch(1, jetstream.FetchContext(reqCtx))
 		if err != nil {
 			stop()
-			pause(ctx, retryAfter)
+			sleep(ctx, retryAfter)
 			continue
 		}
 		for m := range batch.Messages() {
@@ -218,7 +228,7 @@ func (w *Worker) work(ctx context.Context, index int) {
 		}
 		stop()
 		if err := batch.Error(); err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) {
-			pause(ctx, retryAfter)
+			sleep(ctx, retryAfter)
 		}
 	}
 }
@@ -231,14 +241,14 @@ func (w *Worker) handle(s *served, m jetstream.Msg, p *slot, folder string) {
 		err = o.check()
 	}
 	if err != nil {
-		w.Log(fmt.Sprintf("a message of %d bytes is refused: %v", len(m.Data()), err))
-		_ = m.TermWithReason("no point of a sweep")
+		w.Log(fmt.Sprintf("rejected a message of %d bytes: %v", len(m.Data()), err))
+		_ = m.TermWithReason("not a point of a sweep")
 		return
 	}
 	beating, stop := context.WithCancel(s.ctx)
 	var beat sync.WaitGroup
 	beat.Go(func() {
-		for pause(beating, s.ackWait/4) {
+		for sleep(beating, s.ackWait/4) {
 			_ = m.InProgress()
 		}
 	})
@@ -256,7 +266,7 @@ func (w *Worker) handle(s *served, m jetstream.Msg, p *slot, folder string) {
 	if out.Message != "" {
 		w.Log(fmt.Sprintf("%s: %s: %s", o.Label, out.Kind, out.Message))
 	}
-	// What became of it is known before the point is forgotten.
+	// The outcome is delivered before the point is acknowledged.
 	if err := w.deliver(s, out, filepath.Join(folder, "results")); err != nil {
 		w.Log(fmt.Sprintf("%s: %v", o.Label, err))
 		_ = m.Nak()
@@ -265,7 +275,7 @@ func (w *Worker) handle(s *served, m jetstream.Msg, p *slot, folder string) {
 	_ = persist(s.ctx, w.Log, m.DoubleAck)
 	if out.Kind == refused {
 		stop()
-		pause(s.ctx, 2*retryAfter) // another worker may have it
+		sleep(s.ctx, 2*retryAfter) // another worker may take it
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -275,8 +285,8 @@ func (w *Worker) handle(s *served, m jetstream.Msg, p *slot, folder string) {
 	}
 }
 
-// handBack gives a point back that this worker does not finish: the coordinator sends it
-// anew, so that those who leave do not count as those who were not heard of again.
+// handBack returns an unfinished point to the coordinator, which sends it again. So workers
+// that leave do not count as workers that disappeared.
 func (w *Worker) handBack(s *served, m jetstream.Msg, o *order) {
 	ctx, stop := context.WithTimeout(context.Background(), requestTime)
 	defer stop()
@@ -287,33 +297,45 @@ func (w *Worker) handBack(s *served, m jetstream.Msg, o *order) {
 			return
 		}
 	}
-	_ = m.Nak() // the sweep is over, or the server knows better
+	_ = m.Nak() // the sweep has ended, or the server redelivers the point
 }
 
-// compute computes a point, unless it is not for this worker.
+// compute computes a point, or refuses it.
 func (w *Worker) compute(s *served, m jetstream.Msg, o *order, p *slot, folder string) *outcome {
 	if about, err := m.Metadata(); err == nil && about.NumDelivered > maxGone {
-		return &outcome{Kind: gone, Message: fmt.Sprintf("%d workers had it and were not heard of again", about.NumDelivered-1)}
+		return &outcome{Kind: gone, Message: fmt.Sprintf("%d workers disappeared while they had this point", about.NumDelivered-1)}
 	}
 	switch {
 	case o.Key.Executable != w.Program:
-		return &outcome{Kind: refused, Message: fmt.Sprintf("it is of the program %s, and this xoff is %s", o.Key.Executable, w.Program)}
-	case o.Scenario.Size > yaml.MaxFile: // nobody fetches what no decoder reads
-		return &outcome{Kind: failed, Message: fmt.Sprintf("refused: the scenario has %d bytes; allowed: at most %d", o.Scenario.Size, yaml.MaxFile)}
+		return &outcome{Kind: refused, Message: fmt.Sprintf("this xoff executable has hash %s (expected %s)", w.Program, o.Key.Executable)}
+	case o.Scenario.Size > yaml.MaxFile: // the decoder would reject it after the transfer
+		return &outcome{Kind: failed, Message: fmt.Sprintf("refused: the scenario has %d bytes (expected at most %d)", o.Scenario.Size, yaml.MaxFile)}
 	case w.Memory > 0 && o.Memory > w.Memory:
-		return &outcome{Kind: refused, Message: describe(o.Memory, w.Memory)}
+		return &outcome{Kind: refused, Message: tooLittleMemory(o.Memory, w.Memory)}
 	}
-	t := &task{Folder: filepath.Join(folder, "point"), Results: filepath.Join(folder, "results"), Cores: w.Cores, Key: o.Key, Settings: o.Settings}
-	if err := o.lay(s.ctx, s.objects, t); err != nil {
+	t := &task{Folder: filepath.Join(folder, "point"), Results: filepath.Join(folder, "results"), Cores: w.Cores, Memory: w.Memory, Key: o.Key, Settings: o.Settings}
+	if err := o.stage(s.ctx, s.objects, t); err != nil {
 		return &outcome{Kind: refused, Message: err.Error()}
 	}
-	a, err := p.compute(s.ctx, t, func(share float64, hops uint64) { s.note(o.ID, share, hops) })
+	ctx, stop := o.limit(s.ctx, w.Limit)
+	defer stop()
+	a, err := p.compute(ctx, t, func(share float64, hops uint64) { s.note(o.ID, share, hops) })
 	var d *diedError
+	var late *sweep.LimitError
 	switch {
+	case errors.As(err, &late) && late.Worker: // a worker with another limit may compute it
+		return &outcome{Kind: died, Message: late.Error()}
+	case errors.As(err, &late):
+		return &outcome{Kind: failed, Message: late.Error()}
 	case errors.As(err, &d):
 		return &outcome{Kind: died, Message: d.Error(), Log: d.log}
 	case err != nil:
 		return &outcome{Kind: refused, Message: err.Error()}
+	case a.Program != "":
+		w.leave(refusedError{fmt.Errorf("xoff was replaced while this worker ran: its file has hash %s (expected %s); fix: restart the worker", a.Program, w.Program)})
+		return &outcome{Kind: refused}
+	case a.Exceeds > 0:
+		return &outcome{Kind: refused, Message: tooLittleMemory(a.Exceeds, w.Memory), Peak: a.Exceeds}
 	case a.Unable != "":
 		return &outcome{Kind: refused, Message: a.Unable}
 	case a.Failed != "":
@@ -322,8 +344,18 @@ func (w *Worker) compute(s *served, m jetstream.Msg, o *order, p *slot, folder s
 	return &outcome{Kind: done, Verdict: a.Verdict, Seconds: a.Seconds, Peak: a.Peak, Object: nuid.Next()}
 }
 
-// lay puts the files of a point where its slot finds them.
-func (o *order) lay(ctx context.Context, objects jetstream.ObjectStore, t *task) error {
+// limit returns a context that ends at the time limit of the sweep or of the worker,
+// whichever is shorter, with a sweep.LimitError as its cause.
+func (o *order) limit(ctx context.Context, own time.Duration) (context.Context, context.CancelFunc) {
+	l := &sweep.LimitError{Limit: o.Limit}
+	if own > 0 && (l.Limit == 0 || own < l.Limit) {
+		l.Limit, l.Worker = own, true
+	}
+	return sweep.WithLimit(ctx, l)
+}
+
+// stage writes the files of a point into the folder of its task.
+func (o *order) stage(ctx context.Context, objects jetstream.ObjectStore, t *task) error {
 	for _, folder := range []string{t.Folder, t.Results} {
 		if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o700)); err != nil {
 			return err
@@ -341,7 +373,7 @@ func (o *order) lay(ctx context.Context, objects jetstream.ObjectStore, t *task)
 	return nil
 }
 
-// deliver sends what became of a point, results first.
+// deliver sends an outcome, results first.
 func (w *Worker) deliver(s *served, out *outcome, results string) error {
 	if out.Object != "" {
 		if err := w.attach(s, out, results); err != nil {
@@ -359,12 +391,12 @@ func (w *Worker) deliver(s *served, out *outcome, results string) error {
 	})
 }
 
-// attach puts results into a message if there is room, else into the object store: that
-// takes ten requests more.
+// attach puts results into the message if they fit, else into the object store, which takes
+// ten more requests.
 func (w *Worker) attach(s *served, out *outcome, results string) error {
-	short, err := packShort(results)
-	if !errors.Is(err, errLong) {
-		out.Results = short
+	inline, err := packInline(results)
+	if !errors.Is(err, errTooLong) {
+		out.Results = inline
 		return err
 	}
 	info, err := w.put(s, out.Object, results)
@@ -374,14 +406,14 @@ func (w *Worker) attach(s *served, out *outcome, results string) error {
 	return err
 }
 
-// put sends a folder to the object store, again if the server goes away meanwhile.
+// put uploads a folder to the object store and retries while the server is unreachable.
 func (w *Worker) put(s *served, name, folder string) (info *jetstream.ObjectInfo, err error) {
 	err = persist(s.ctx, w.Log, func(context.Context) error {
 		ctx, stop := context.WithTimeout(s.ctx, longTime)
 		defer stop()
 		r, packed := io.Pipe()
 		go func() {
-			// A read is a message.
+			// Each read by Put becomes one message.
 			w := bufio.NewWriterSize(packed, pieceSize)
 			_ = packed.CloseWithError(errors.Join(pack(w, folder), w.Flush()))
 		}()
@@ -405,9 +437,9 @@ func (s *served) forget(id string) {
 	delete(s.running, id)
 }
 
-// tell tells those who watch how far it is.
-func (w *Worker) tell(ctx context.Context) {
-	for pause(ctx, newsEvery/4) {
+// announce publishes the progress of this worker until the context ends.
+func (w *Worker) announce(ctx context.Context) {
+	for sleep(ctx, newsEvery/4) {
 		w.mu.Lock()
 		all := make([]*served, 0, len(w.sessions))
 		for _, s := range w.sessions {
@@ -430,7 +462,7 @@ func (w *Worker) tell(ctx context.Context) {
 			}
 		}
 		if len(all) > 0 {
-			pause(ctx, newsEvery*3/4)
+			sleep(ctx, newsEvery*3/4)
 		}
 	}
 }
@@ -445,7 +477,7 @@ func (w *Worker) publish(session string, n *news) {
 	}
 }
 
-// goodbye says that this worker computes nothing any more.
+// goodbye announces that this worker leaves.
 func (w *Worker) goodbye() {
 	for id := range w.sessions {
 		w.publish(id, &news{Leaving: true})

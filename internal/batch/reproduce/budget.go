@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// Budgets of the paper scale, in CPU seconds. A figure that needs more is cut to its
-// decisive points, or left out with the reason.
+// Budgets of the paper scale, in CPU seconds. A figure that needs more is reduced to its
+// decisive points, or omitted with the reason.
 const (
 	figureBudget = 30 * 60
 	paperBudget  = 3 * 3600
 )
 
-// made is what the scenario of a place is made from: places that are made of the same
-// share their runs.
-func (e *Experiment) made(scale string, at Place) string {
+// source returns what the scenario of a position is built from. Positions with an equal
+// source share their runs.
+func (e *Experiment) source(scale string, at Position) string {
 	return strings.Join(append([]string{e.base, e.scenario}, e.settings(scale, at)...), "\x00")
 }
 
-// overBudget names figures and papers whose paper scale takes too long by what their
-// points are known to take. Runs that figures share count in each figure, and once in
-// the paper.
+// overBudget returns the figures and papers whose paper scale exceeds its budget by the
+// estimated time of their points. Shared runs count in each figure, but once in the paper.
 func overBudget(list []*Experiment) []string {
 	var names []string
 	papers := make(map[string]float64)
@@ -38,9 +37,9 @@ func overBudget(list []*Experiment) []string {
 			order = append(order, e.Paper.Name)
 		}
 		papers[e.Paper.Name] += 0
-		for _, at := range e.places(Full) {
+		for _, at := range e.positions(Full) {
 			for seed := range e.Scales.Paper.Seeds {
-				key := fmt.Sprintf("%s\x00%d", e.made(Full, at), seed)
+				key := fmt.Sprintf("%s\x00%d", e.source(Full, at), seed)
 				if !known[key] {
 					known[key] = true
 					papers[e.Paper.Name] += e.Scales.Paper.Seconds
@@ -60,20 +59,20 @@ func cpuTime(seconds float64) time.Duration {
 	return (time.Duration(seconds) * time.Second).Round(time.Second)
 }
 
-// notRun says that an experiment has no results, or none of the paper scale, and what that
-// takes; empty when it has.
+// notRun returns a note that the paper scale, or the experiment, was not run, with its cost.
+// It returns "" if the paper scale was run.
 func (r *Results) notRun() string {
 	e := r.Experiment
 	if r.Paper != nil || !e.Simulated() || !e.Has(Full) {
 		return ""
 	}
 	points, seconds := e.Cost(Full)
-	text := fmt.Sprintf("The paper scale has not run: %d runs, about %s of one core", points, cpuTime(seconds))
-	if r.Quick == nil && e.Has(Quick) {
-		text = "Not run yet, at neither scale. That of the paper" + strings.TrimPrefix(text, "The paper scale has not run")
-	}
+	cost := fmt.Sprintf("%d runs, about %s on one core", points, cpuTime(seconds))
 	if seconds > figureBudget {
-		text += fmt.Sprintf(", more than the %s that a figure may take", cpuTime(figureBudget))
+		cost += fmt.Sprintf(", more than the limit of %s per figure", cpuTime(figureBudget))
 	}
-	return text + "."
+	if r.Quick == nil && e.Has(Quick) {
+		return "Neither scale was run yet. The paper scale needs " + cost + "."
+	}
+	return "The paper scale was not run: " + cost + "."
 }

@@ -8,27 +8,23 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// The paper scale of a figure takes at most 30 CPU-minutes, that of a paper 3 hours. The
-// figures of DSH that have results ran before there was such a limit.
+// The paper scale takes at most 30 CPU minutes per figure and 3 hours per paper. DSH, whose
+// fabric is large, is exempt.
 func TestBudgets(t *testing.T) {
-	list, err := Built()
+	list, err := BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}
 	list = slices.DeleteFunc(list, func(e *Experiment) bool {
-		r, err := e.stored("../../../docs/reproduction/data", Quick)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return e.Paper.Name == "dsh" && (r != nil || !e.Has(Quick))
+		return e.Paper.Name == "dsh"
 	})
 	if over := overBudget(list); over != nil {
 		t.Errorf("over budget: %s", strings.Join(over, "; "))
 	}
 }
 
-// Three schemes, two values of x, three seeds: 18 runs. At 100 s each they take 1800 s,
-// which is the budget; the limit of a paper is passed by the seventh figure of its own.
+// Three schemes, two values of x, three seeds: 18 runs. At 100 s each they take 1800 s, the
+// budget of a figure. The seventh figure exceeds the budget of the paper.
 func TestOverBudget(t *testing.T) {
 	var list []*Experiment
 	add := func(base string, seconds float64) {
@@ -41,7 +37,7 @@ func TestOverBudget(t *testing.T) {
 		}
 		list = append(list, e)
 	}
-	for _, base := range []string{"1", "2", "3", "4", "5", "6", "6"} { // the last shares its runs
+	for _, base := range []string{"1", "2", "3", "4", "5", "6", "6"} { // the last two share their runs
 		add(base, 100)
 	}
 	if over := overBudget(list); over != nil {
@@ -53,15 +49,15 @@ func TestOverBudget(t *testing.T) {
 	}
 	r := &Results{Experiment: list[0]}
 	r.Experiment.Scales.Quick.Seeds = 5
-	if got := r.notRun(); got != "Not run yet, at neither scale. That of the paper: 18 runs, about 30m0s of one core." {
+	if got := r.notRun(); got != "Neither scale was run yet. The paper scale needs 18 runs, about 30m0s on one core." {
 		t.Error(got)
 	}
 	r.Quick = &Result{}
-	if got := r.notRun(); got != "The paper scale has not run: 18 runs, about 30m0s of one core." {
+	if got := r.notRun(); got != "The paper scale was not run: 18 runs, about 30m0s on one core." {
 		t.Error(got)
 	}
 	r.Experiment = list[7]
-	if got := r.notRun(); got != "The paper scale has not run: 18 runs, about 30m18s of one core, more than the 30m0s that a figure may take." {
+	if got := r.notRun(); got != "The paper scale was not run: 18 runs, about 30m18s on one core, more than the limit of 30m0s per figure." {
 		t.Error(got)
 	}
 	if r.Paper = r.Quick; r.notRun() != "" {
@@ -69,10 +65,10 @@ func TestOverBudget(t *testing.T) {
 	}
 }
 
-// Verdicts about flows rest on 2000 of them, those about pauses on 100 of the baseline, and
-// the table shows what is unfinished. Where a scenario lists its flows, they are all there are.
+// Verdicts about flows need 2000 of them, verdicts about pauses 100 of the baseline.
+// Scenarios that list their flows are exempt.
 func TestBuiltCounts(t *testing.T) {
-	list, err := Built()
+	list, err := BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,19 +87,19 @@ func TestBuiltCounts(t *testing.T) {
 				continue
 			}
 			if (strings.Contains(m.Summary, "fct_ps") || m.Table == "flows") && !least("finished", 2000) {
-				t.Errorf("%s: %s is about flows, and no count demands 2000 of them", e.ID, c.ID)
+				t.Errorf("%s: %s is about flows, but no count requires 2000 of them", e.ID, c.ID)
 			}
 			if strings.HasPrefix(m.Summary, "pauses.") && !least("pauses.pauses", 100) {
-				t.Errorf("%s: %s is about pauses, and no count demands 100 of them", e.ID, c.ID)
+				t.Errorf("%s: %s is about pauses, but no count requires 100 of them", e.ID, c.ID)
 			}
 		}
 	}
 }
 
-// listed reports whether the scenario names each of its flows: none is drawn.
+// listed reports whether the scenario lists all its flows instead of generating them.
 func (e *Experiment) listed(t *testing.T) bool {
 	t.Helper()
-	cfg, err := e.config(Full, e.places(Full)[0])
+	cfg, err := e.config(Full, e.positions(Full)[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,23 +9,24 @@ import (
 	"github.com/xoff-net/xoff/internal/analysis/headroom"
 )
 
-// function computes what a figure shows without a run. One more is an entry of functions.
+// function computes the numbers of a figure without a simulation. To add one, add an entry
+// to functions.
 type function struct {
 	name     string
-	measures []string // numbers that metrics may name
-	values   []string // numbers that compute.values may have
-	// at computes the numbers at a place: case, scheme and x are its arguments.
-	at func(c *Compute, at Place) (map[string]float64, error)
+	measures []string // results that metrics may use
+	values   []string // keys of compute.values
+	// at computes the results at a position; case, scheme and x are the arguments.
+	at func(c *Compute, at Position) (map[string]float64, error)
 }
 
 var functions = []function{
 	{
-		// Of the chip that x names: the buffer over the capacity, the headroom that eq. 1
-		// and 3 of DSH reserve, and its share of the buffer.
+		// For the chip in x: buffer divided by capacity, headroom by eq. 1 and 3 of DSH, and
+		// its share of the buffer.
 		name: "chips", measures: []string{"buffer_time_ps", "headroom_bytes", "headroom_share"}, at: chips,
 	},
 	{
-		// What lossless and lossy queues hold in SONiC's pools, and their thresholds.
+		// Occupancy of lossless and lossy queues in SONiC's pools, and their thresholds.
 		name: "sonic_shares", measures: []string{"lossy_held", "lossless_held", "drop_threshold", "pfc_threshold"},
 		values: []string{"ingress", "lossy", "alpha", "alpha_lossy", "lossless_queues", "lossy_queues"}, at: sonicShares,
 	},
@@ -39,7 +40,8 @@ func functionNames() []string {
 	return names
 }
 
-// function is that of the experiment; nil: it is simulated, or there is none of that name.
+// function returns the function of the experiment, or nil if it is simulated or the name is
+// unknown.
 func (e *Experiment) function() *function {
 	for i := range functions {
 		if functions[i].name == e.Compute.Function {
@@ -49,7 +51,7 @@ func (e *Experiment) function() *function {
 	return nil
 }
 
-func chips(c *Compute, at Place) (map[string]float64, error) {
+func chips(c *Compute, at Position) (map[string]float64, error) {
 	chip, err := headroom.ChipNamed(at.X)
 	if err != nil {
 		return nil, err
@@ -62,11 +64,11 @@ func chips(c *Compute, at Place) (map[string]float64, error) {
 	}, nil
 }
 
-// computed are the points of an experiment that is a function of its places.
+// computed returns the points of an experiment that is not simulated.
 func (e *Experiment) computed(scale string) ([]PointResult, error) {
 	f := e.function()
 	var list []PointResult
-	for _, at := range e.places(scale) {
+	for _, at := range e.positions(scale) {
 		numbers, err := f.at(&e.Compute, at)
 		if err != nil {
 			return nil, fmt.Errorf("%w (%s)", err, at)
@@ -76,12 +78,12 @@ func (e *Experiment) computed(scale string) ([]PointResult, error) {
 			m := &e.Metrics[i]
 			values[m.Name] = float64(numbers[m.Summary] * m.factor())
 		}
-		list = append(list, PointResult{Place: at, Values: values})
+		list = append(list, PointResult{Position: at, Values: values})
 	}
 	return list, nil
 }
 
-// compute checks an experiment that is a function.
+// compute checks an experiment that is not simulated.
 func (c *checker) compute() {
 	c.known("compute.function", "function", c.e.Compute.Function, functionNames())
 	f := c.e.function()
@@ -89,7 +91,7 @@ func (c *checker) compute() {
 		return
 	}
 	if len(f.values) == 0 && len(c.e.Compute.Values) > 0 {
-		c.fail("compute.values", "%s has none; allowed: without", f.name)
+		c.fail("compute.values", "%s takes no values; fix: remove compute.values", f.name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.e.Compute.Values)) {
 		c.known("compute.values."+name, "value", name, f.values)

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// Every function gives the numbers that it names, at every place of the experiments that
-// use it.
+// Every function returns the measures that it declares, at every position of the
+// experiments that use it.
 func TestFunctions(t *testing.T) {
-	list, err := Built()
+	list, err := BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestFunctions(t *testing.T) {
 		}
 		f := e.function()
 		used[f.name] = true
-		for _, at := range e.places(Full) {
+		for _, at := range e.positions(Full) {
 			numbers, err := f.at(&e.Compute, at)
 			if err != nil {
 				t.Fatal(err)
@@ -38,14 +38,14 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// Arguments of functions are case, scheme, x and numbers that the function names.
+// Arguments of functions are case, scheme, x and declared values.
 func TestComputed(t *testing.T) {
 	before := functions
 	defer func() { functions = before }()
 	functions = append(slices.Clone(before), function{
 		name: "line", measures: []string{"y"}, values: []string{"slope"},
-		at: func(c *Compute, at Place) (map[string]float64, error) {
-			x, _ := place(at.X)
+		at: func(c *Compute, at Position) (map[string]float64, error) {
+			x, _ := xNumber(at.X)
 			return map[string]float64{"y": c.Values["slope"] * x}, nil
 		},
 	})
@@ -70,11 +70,11 @@ claims: [{id: T-1, kind: sanity, text: a line, metric: y, scheme: SONiC, x: "4",
 		t.Errorf("%+v", j)
 	}
 	for _, c := range []struct{ old, new, want string }{
-		{"function: line", "function: lime", `experiments/toy/1.yaml:3:21: compute.function: unknown function "lime" (did you mean "line"?); allowed: chips, sonic_shares, line`},
-		{"slope: 3", "slop: 3", `compute.values.slop: unknown value "slop" (did you mean "slope"?); allowed: slope`},
-		{"function: line", "function: chips", `compute.values: chips has none; allowed: without`},
+		{"function: line", "function: lime", `experiments/toy/1.yaml:3:21: compute.function: unknown function "lime"`},
+		{"slope: 3", "slop: 3", `compute.values.slop: unknown value "slop"`},
+		{"function: line", "function: chips", `compute.values: chips takes no values; fix: remove compute.values`},
 		{"function: line, values: {slope: 3}", "function: chips", `experiments/toy/1.yaml:5:18: scales.quick.x: `},
-		{"summary: y", "summary: z", `metrics[0].summary: unknown number "z"; allowed: y`},
+		{"summary: y", "summary: z", `metrics[0].summary: unknown number "z"`},
 	} {
 		_, err := Read(toy(strings.Replace(text, c.old, c.new, 1)), "experiments")
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,14 +11,13 @@ import (
 	"github.com/xoff-net/xoff/internal/render/report"
 )
 
-// Results are those of an experiment, by scale; a scale that did not run is nil.
+// Results has the results of an experiment by scale; nil if the scale was not run.
 type Results struct {
 	Experiment   *Experiment
 	Quick, Paper *Result
 }
 
-// largest is the result that stands for the experiment: that of the paper's scale
-// where it ran.
+// largest returns the result of the paper scale if it was run, else of the quick scale.
 func (r *Results) largest() *Result {
 	if r.Paper != nil {
 		return r.Paper
@@ -35,7 +35,7 @@ func (r *Results) both() []*Result {
 	return list
 }
 
-// Report is the document of one experiment.
+// Report returns the document of one experiment.
 func Report(r *Results) (*report.Document, error) {
 	e := r.Experiment
 	d := &report.Document{Title: fmt.Sprintf("%s: %s", e.ID, e.Title), Subtitle: e.Paper.Title + ", " + e.Figure}
@@ -45,25 +45,25 @@ func Report(r *Results) (*report.Document, error) {
 		}
 	}
 	s := report.Section{Heading: e.Figure}
-	e.describe(&s, r)
-	d.Sections = append(d.Sections, s)
-	d.Sections = append(d.Sections, decisions(e.Paper, 1))
+	s.Add(partTable(r.parts()))
+	e.describe(&s, r, nil)
+	d.Sections = append(d.Sections, s, decisions(e.Paper))
 	if e.Simulated() {
 		text, err := e.resolved(r.largest())
 		if err != nil {
 			return nil, err
 		}
 		d.Sections = append(d.Sections, report.Section{Heading: "Scenario", Blocks: []report.Block{
-			report.Paragraph("The first point with every default, as `xoff run` takes it; the others differ in what the table shows and in their seed."),
-			&report.Code{Language: "yaml", Text: text, Caption: e.places(r.largest().Scale)[0].String()},
+			report.Paragraph("The first point with all defaults, ready for `xoff run`. The other points differ in the columns of the table and in their seed."),
+			&report.Code{Language: "yaml", Text: text, Caption: e.positions(r.largest().Scale)[0].String()},
 		}})
 	}
 	return d, nil
 }
 
-// resolved is the scenario of the first point.
+// resolved returns the scenario of the first point with all defaults.
 func (e *Experiment) resolved(r *Result) (string, error) {
-	cfg, err := e.config(r.Scale, e.places(r.Scale)[0])
+	cfg, err := e.config(r.Scale, e.positions(r.Scale)[0])
 	if err != nil {
 		return "", err
 	}
@@ -72,31 +72,49 @@ func (e *Experiment) resolved(r *Result) (string, error) {
 	return string(text), err
 }
 
-// PaperDocument is the document of all experiments of a paper. Those that were not run are
-// described, too.
+// PaperDocument returns the document of all experiments of a paper, including those that
+// were not run.
 func PaperDocument(p *Paper, list []*Results) *report.Document {
 	d := &report.Document{Title: "Reproduction: " + p.Title, Subtitle: p.Source}
 	b := newScoreboard(p, list)
-	board := report.Section{Heading: "Scoreboard"}
-	board.Add(report.Paragraph(b.summary()), b.table())
-	intro := report.Section{Heading: "All claims"}
-	intro.Add(report.Paragraph(p.About))
-	intro.Add(report.Paragraph("This page is rendered by `xoff reproduce " + p.Name + " --render` from the stored results in `data`, which carry the hash of each point's scenario and of the program that ran it. How claims are judged is described in docs/reproduce.md."))
-	intro.Add(overview(list))
-	d.Sections = append(d.Sections, board, intro, decisions(p, 1))
+	if p.Own {
+		d.Title = p.Title
+		d.Sections = append(d.Sections, report.Section{Blocks: []report.Block{
+			report.Paragraph(p.About), report.Paragraph("This page is rendered by `xoff reproduce " + p.Name + " --render` from the stored results in `data`."),
+		}})
+		return b.document(d, list)
+	}
+	first := report.Section{Heading: "Scoreboard"}
+	direction, distance := agreement(b.parts())
+	first.Add(report.Paragraph(p.About), report.Paragraph(bar(b.parts())+" "+reproduced(b.parts())+" parts are close or roughly. Direction agrees: "+direction+". Median distance: "+distance+"."))
+	first.Add(report.Paragraph(b.summary()), b.table(""), report.Paragraph(legend()+". This page is rendered by `xoff reproduce "+p.Name+" --render` from the stored results in `data`. They contain the hash of each point's scenario and of the executable. docs/reproduce.md explains grades and causes."))
+	d.Sections = append(d.Sections, first, report.Section{Heading: "Claims"})
+	return b.document(d, list)
+}
+
+// document adds claims, decisions and experiments to a document.
+func (b *scoreboard) document(d *report.Document, list []*Results) *report.Document {
+	p, shown := b.paper, make(map[*Deviation]bool)
+	for _, s := range b.rows {
+		d.Sections = append(d.Sections, s.section(p, shown))
+	}
+	if b.sanity != nil {
+		d.Sections = append(d.Sections, report.Section{Heading: "Sanity claims", Blocks: []report.Block{partTable(b.sanity)}})
+	}
+	d.Sections = append(d.Sections, decisions(p))
 	for _, r := range list {
 		s := report.Section{Heading: r.Experiment.Figure + ": " + r.Experiment.Title}
 		if r.largest() == nil {
 			s.Add(report.Paragraph(strings.TrimSpace(r.Experiment.About)))
 		} else {
-			r.Experiment.describe(&s, r)
+			r.Experiment.describe(&s, r, shown)
 		}
-		if text := r.notRun(); text != "" {
+		if text := r.notRun(); text != "" && !p.Own {
 			s.Add(report.Paragraph(text))
 		}
 		for _, x := range r.both() {
 			if x.Seconds > 0 {
-				s.Add(report.Paragraph(fmt.Sprintf("Scale %s: %d runs. The times from start to end of each, on one core that may have had other work, add up to %s (runs that several figures show are counted in each).",
+				s.Add(report.Paragraph(fmt.Sprintf("Scale %s: %d runs, %s in total. Each run used one core, which other processes may have shared. Runs that several figures use are counted in each.",
 					x.Scale, len(x.Points), time.Duration(x.Seconds)*time.Second)))
 			}
 		}
@@ -105,53 +123,52 @@ func PaperDocument(p *Paper, list []*Results) *report.Document {
 	return d
 }
 
-func decisions(p *Paper, level int) report.Section {
-	t := &report.Table{Columns: []report.Column{{Name: "open in the paper"}, {Name: "here, in all figures"}, {Name: "why"}}}
+// section returns the details of a headline claim: one line per part. It adds the deviations
+// that it lists to shown.
+func (s *score) section(p *Paper, shown map[*Deviation]bool) report.Section {
+	sec := report.Section{Heading: s.ID, Level: 2}
+	sec.Add(report.Paragraph("Paper: " + s.Text + "."))
+	if text := cmp.Or(s.Says, s.Open); text != "" {
+		sec.Add(report.Paragraph("xoff: " + text))
+	}
+	if f := s.draw(); f != nil {
+		sec.Add(&report.Figure{Name: p.Name + "-" + anchor(s.ID) + "-parts", Plot: f})
+	}
+	if s.parts != nil {
+		sec.Add(partTable(s.parts))
+	}
+	if s.readings != nil {
+		t := partTable(s.readings)
+		t.Caption = "Under another reading, never counted:"
+		sec.Add(t)
+	}
+	var why report.List
+	for _, part := range slices.Concat(s.parts, s.readings) {
+		if d := part.j.Deviation; d != nil && !shown[d] {
+			shown[d] = true
+			why = append(why, d.text(""))
+		}
+	}
+	if why != nil {
+		sec.Add(report.Paragraph("Known deviations, which `xoff reproduce` checks:"), why)
+	}
+	return sec
+}
+
+// decisions lists the values that the paper does not state.
+func decisions(p *Paper) report.Section {
+	var list report.List
 	for _, x := range p.Decisions {
-		t.Row(x.What, x.Value, x.Why)
+		list = append(list, fmt.Sprintf("%s: %s (%s)", x.What, x.Value, x.Why))
 	}
-	return report.Section{Heading: "Decisions", Level: level, Blocks: []report.Block{t}}
+	text := "Values that the paper does not state, the same in all figures:"
+	if p.Own {
+		text = "The same in all figures:"
+	}
+	return report.Section{Heading: "Decisions", Blocks: []report.Block{report.Paragraph(text), list}}
 }
 
-// claimColumns are those of tables of claims.
-var claimColumns = report.Heads("claim", "kind", "paper", Quick, "grade", "paper scale", "grade")
-
-// overview has a line per claim.
-func overview(list []*Results) *report.Table {
-	t := &report.Table{Columns: append([]report.Column{{Name: "experiment"}}, claimColumns...)}
-	for _, r := range list {
-		for _, line := range r.claims() {
-			t.Rows = append(t.Rows, append([]report.Cell{{Text: r.Experiment.ID}}, line...))
-		}
-	}
-	return t
-}
-
-// claims has a line per claim with both scales.
-func (r *Results) claims() [][]report.Cell {
-	e := r.Experiment
-	judged := map[string][]*Judged{}
-	for _, x := range r.both() {
-		judged[x.Scale] = e.Judge(x)
-	}
-	var lines [][]report.Cell
-	for i := range e.Claims {
-		c := &e.Claims[i]
-		line := []report.Cell{{Text: c.ID + ": " + c.Text}, {Text: c.Kind}, {Text: e.PaperNumber(c)}}
-		for _, scale := range []string{Quick, Full} {
-			if judged[scale] == nil || judged[scale][i].Verdict == "" {
-				line = append(line, report.Cell{Text: "-", Mark: report.Muted}, report.Cell{Text: "not run", Mark: report.Muted})
-				continue
-			}
-			j := judged[scale][i]
-			line = append(line, report.Cell{Text: j.Number()}, report.Cell{Text: string(j.Verdict), Mark: mark(j.Verdict), Badge: true})
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// Number is what we have, with where and why.
+// Number returns our number with its position and reason.
 func (j *Judged) Number() string {
 	text := j.Ours
 	if j.At != "" {
@@ -163,7 +180,7 @@ func (j *Judged) Number() string {
 	return text
 }
 
-// PaperNumber is what the paper says.
+// PaperNumber returns the statement of the paper in short form.
 func (e *Experiment) PaperNumber(c *Claim) string {
 	switch c.Operator {
 	case opChange:
@@ -182,7 +199,7 @@ func (e *Experiment) PaperNumber(c *Claim) string {
 		}
 		return fmt.Sprintf("about (%g %%)", c.Within)
 	case opLessens:
-		return "less than at " + or(c.Baseline.Case, c.Baseline.X)
+		return "less than at " + cmp.Or(c.Baseline.Case, c.Baseline.X)
 	case opOrder:
 		return strings.Join(c.Order, " < ")
 	}
@@ -199,35 +216,47 @@ func mark(v Verdict) report.Mark {
 	return report.Warn
 }
 
-// describe fills a section with everything about an experiment.
-func (e *Experiment) describe(s *report.Section, r *Results) {
+// text returns the explanation of a deviation, with its scale and cause.
+func (d *Deviation) text(scale string) string {
+	notes := strings.Join(slices.DeleteFunc([]string{scale, d.Cause}, func(s string) bool { return s == "" }), ", ")
+	if notes != "" {
+		notes = " (" + notes + ")"
+	}
+	return d.Claim + notes + ": " + strings.TrimSpace(d.Why)
+}
+
+// describe adds the description of an experiment to a section, with the deviations that are
+// not shown elsewhere.
+func (e *Experiment) describe(s *report.Section, r *Results, shown map[*Deviation]bool) {
 	s.Add(report.Paragraph(strings.TrimSpace(e.About)))
 	if f := e.Draw(r.largest()); f != nil {
 		s.Add(&report.Figure{Name: strings.ReplaceAll(e.ID, "/", "-"), Plot: f, Caption: e.figureCaption(r.largest())})
 	}
-	t := &report.Table{Columns: claimColumns, Rows: r.claims()}
-	s.Add(t)
-	var said []string
-	for _, d := range e.Deviations {
-		text := fmt.Sprintf("%s: %s", d.Claim, strings.TrimSpace(d.Why))
-		if d.Scale != "" {
-			text = fmt.Sprintf("%s (scale %s): %s", d.Claim, d.Scale, strings.TrimSpace(d.Why))
-		}
-		if !slices.Contains(said, text) {
-			said = append(said, text)
+	var why report.List
+	for i := range e.Deviations {
+		if d := &e.Deviations[i]; !shown[d] && !slices.Contains(why, d.text(d.Scale)) {
+			why = append(why, d.text(d.Scale))
 		}
 	}
-	if len(said) > 0 {
-		s.Add(report.Paragraph("Known deviations, asserted by the command:"), report.List(said))
+	if why != nil && shown == nil {
+		s.Add(report.Paragraph("Known deviations, which `xoff reproduce` checks:"), why)
+	} else if why != nil {
+		s.Add(report.Paragraph("Deviations of the other scale and of sanity claims:"), why)
 	}
-	shown := r.both()
-	if !e.Simulated() { // both scales are the same
-		shown = shown[:1]
+	if t := e.besidePublished(r.largest()); t != nil {
+		s.Add(t)
 	}
-	for _, x := range shown {
+	scales := r.both()
+	if !e.Simulated() { // both scales are equal
+		scales = scales[:1]
+	}
+	for _, x := range scales {
 		s.Add(e.table(x))
+		if t := e.effectsTable(x); t != nil {
+			s.Add(t)
+		}
 	}
-	if t := r.apart(); t != nil {
+	if t := r.compareScales(); t != nil {
 		s.Add(t)
 	}
 	command := "xoff reproduce " + e.ID
@@ -244,7 +273,7 @@ func (e *Experiment) figureCaption(r *Result) string {
 	return fmt.Sprintf("%s, scale %s", e.Figure, r.Scale)
 }
 
-// table has a line per place: metrics with their interval, counts, and flags.
+// table returns one line per position: metrics with their interval, counts, and flags.
 func (e *Experiment) table(r *Result) *report.Table {
 	t := &report.Table{Caption: e.caption(r)}
 	head, lines := e.Cells(r)
@@ -270,11 +299,11 @@ func (e *Experiment) caption(r *Result) string {
 	if !e.Simulated() {
 		return "Computed"
 	}
-	text := fmt.Sprintf("Scale %s, %d seeds: mean over seeds with its 95 %% interval; counts are the least over seeds, unfinished flows the most. ", r.Scale, e.seeds(r))
-	if slices.ContainsFunc(r.places(), r.once) {
-		text += "Where seeds change nothing there is one run, and no interval. "
+	text := fmt.Sprintf("Scale %s, %d seeds: mean over seeds with its 95 %% interval. Counts are the minimum over seeds, unfinished flows the maximum. ", r.Scale, e.seeds(r))
+	if slices.ContainsFunc(r.positions(), r.once) {
+		text += "Where seeds change nothing, one run is shown, without an interval. "
 	}
-	return text + "Program " + r.Executable[:12]
+	return text + "Executable " + r.Executable[:12]
 }
 
 func (e *Experiment) seeds(r *Result) int {
@@ -287,7 +316,7 @@ func (e *Experiment) seeds(r *Result) int {
 	return len(seen)
 }
 
-// labels is how many columns name a place.
+// labels returns the number of columns that name a position.
 func (e *Experiment) labels(r *Result) int {
 	n := 1
 	if len(e.Cases) > 0 {
@@ -299,15 +328,15 @@ func (e *Experiment) labels(r *Result) int {
 	return n
 }
 
-// Cells is the table of a result: a head, and a line per place. The last cell is
-// what is wrong with the place.
+// Cells returns the table of a result: a head, and one line per position. The last cell
+// lists the problems of the position.
 func (e *Experiment) Cells(r *Result) (head []string, lines [][]string) {
 	if len(e.Cases) > 0 {
 		head = append(head, "case")
 	}
 	head = append(head, "scheme")
 	if len(e.Scale(r.Scale).X) > 0 {
-		head = append(head, or(e.X.Title, "x"))
+		head = append(head, cmp.Or(e.X.Title, "x"))
 	}
 	type column struct{ metric, stat string }
 	var columns []column
@@ -315,12 +344,12 @@ func (e *Experiment) Cells(r *Result) (head []string, lines [][]string) {
 		m := &e.Metrics[i]
 		if !m.Distribution() {
 			columns = append(columns, column{m.Name, ""})
-			head = append(head, withUnit(or(m.Title, m.Name), m.unitInHead()))
+			head = append(head, withUnit(cmp.Or(m.Title, m.Name), m.unitInHead()))
 			continue
 		}
 		for _, s := range e.statistics(m.Name) {
 			columns = append(columns, column{m.Name, s})
-			text := fmt.Sprintf("%s, %s%s", or(m.Title, m.Name), s, m.statUnit(s))
+			text := fmt.Sprintf("%s, %s%s", cmp.Or(m.Title, m.Name), s, m.statUnit(s))
 			if m.Unfinished == unfinishedEnd {
 				text += ", unfinished: end of run as lower bound"
 			}
@@ -332,7 +361,7 @@ func (e *Experiment) Cells(r *Result) (head []string, lines [][]string) {
 	for _, c := range e.Counts {
 		head = append(head, c.Name)
 	}
-	for _, at := range r.places() {
+	for _, at := range r.positions() {
 		var line []string
 		for i, s := range []string{at.Case, at.Scheme, at.X} {
 			if i == 1 || s != "" {
@@ -370,7 +399,7 @@ func (m *Metric) statUnit(stat string) string {
 	return " (" + m.Unit + ")"
 }
 
-func (e *Experiment) cell(r *Result, at Place, metric, stat string) string {
+func (e *Experiment) cell(r *Result, at Position, metric, stat string) string {
 	if stat == "n" {
 		return extreme(r, at, false, func(p *PointResult) float64 {
 			if d := p.Distributions[metric]; d != nil {
@@ -391,29 +420,29 @@ func (e *Experiment) cell(r *Result, at Place, metric, stat string) string {
 	case s.N > 1:
 		text = plusMinus(s.Mean, s.Half)
 	}
-	if !all { // such as the onset of a deadlock where some runs have none
+	if !all { // for example the onset of a deadlock that only some runs have
 		text += fmt.Sprintf(" (%d of %d runs)", s.N, r.runs(at))
 	}
 	return text
 }
 
-// extreme is the least, or the greatest, of a number over the seeds of a place.
-func extreme(r *Result, at Place, greatest bool, of func(*PointResult) float64) string {
+// extreme returns the minimum, or the maximum, of a number over the seeds of a position.
+func extreme(r *Result, at Position, greatest bool, of func(*PointResult) float64) string {
 	first, found := true, 0.0
 	for i := range r.Points {
 		p := &r.Points[i]
-		if v := of(p); p.Place == at && (first || v < found && !greatest || v > found && greatest) {
+		if v := of(p); p.Position == at && (first || v < found && !greatest || v > found && greatest) {
 			first, found = false, v
 		}
 	}
 	return strconv.FormatFloat(found, 'f', 0, 64)
 }
 
-// wrong says which counts of a place are too low and which runs failed.
-func (e *Experiment) wrong(r *Result, at Place) []string {
+// wrong lists the counts of a position that are too low and the runs that failed.
+func (e *Experiment) wrong(r *Result, at Position) []string {
 	list := e.flags(r, at)
 	for i := range r.Points {
-		if p := &r.Points[i]; p.Place == at && p.Code != 0 {
+		if p := &r.Points[i]; p.Position == at && p.Code != 0 {
 			list = append(list, fmt.Sprintf("seed %d: %s", p.Seed, p.Message))
 		}
 	}

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// This file decides whether the runs of a place can carry a verdict.
+// This file decides whether the runs at a position are sufficient for a verdict.
 
-// once reports whether seeds change nothing at a place: all that is kept of its runs is
-// the same, so that they are one run, whose numbers no chance is in.
-func (r *Result) once(at Place) bool {
+// once reports whether seeds change nothing at a position: all stored results of its runs
+// are equal. They count as one run, without randomness.
+func (r *Result) once(at Position) bool {
 	var first *PointResult
 	n := 0
 	for i := range r.Points {
 		p := &r.Points[i]
-		if p.Place != at {
+		if p.Position != at {
 			continue
 		}
 		if n++; first == nil {
@@ -29,25 +29,25 @@ func (r *Result) once(at Place) bool {
 	return n > 1
 }
 
-// mostUnfinished is the share of measured flows of a group that may be unfinished.
+// mostUnfinished is the maximum share of unfinished flows among the measured flows of a
+// group.
 const mostUnfinished = 0.01
 
 // Values of Metric.Unfinished.
 const (
-	unfinishedOut = ""           // they are left out, and must be few
-	unfinishedEnd = "end of run" // the end of the run is the lower bound of theirs
+	unfinishedOut = ""           // unfinished flows are excluded, and must be few
+	unfinishedEnd = "end of run" // the end of the run is the lower bound of their completion
 )
 
-// ofFlows reports whether unfinished flows make a metric doubtful. Probes and the search
-// for deadlock watch queues while flows are on their way; it is all the same to them which
-// of these end.
+// ofFlows reports whether unfinished flows make a metric unreliable. Probes and deadlock
+// detection observe queues, so it does not matter which flows finish.
 func (m *Metric) ofFlows() bool {
 	watched := strings.HasPrefix(m.Table, "probe-") || m.Table == "deadlocks" || strings.HasPrefix(m.Summary, "deadlock.")
 	return m.Unfinished == unfinishedOut && !watched
 }
 
-// group is the group of flows that a path of a summary or the rows of a table name:
-// workloads.web. Empty: all flows.
+// group returns the group of flows that a summary path or the rows of a table select, such
+// as workloads.web. Empty means all flows.
 func group(summary, table string, rows map[string]string) string {
 	if table == "flows" && rows["workload"] != "" {
 		return "workloads." + rows["workload"]
@@ -61,8 +61,8 @@ func group(summary, table string, rows map[string]string) string {
 	return ""
 }
 
-// unfinishedOf are the counts of unfinished flows that matter for a metric: those of its
-// group, or else all there are.
+// unfinishedOf returns the counts of unfinished flows that matter for a metric: the ones of
+// its group, or all if there are none.
 func (e *Experiment) unfinishedOf(m *Metric) []*Count {
 	var own, all []*Count
 	for i := range e.Counts {
@@ -81,8 +81,9 @@ func (e *Experiment) unfinishedOf(m *Metric) []*Count {
 	return all
 }
 
-// unfinished says that a run of a place has too many unfinished flows for a metric.
-func (e *Experiment) unfinished(r *Result, at Place, m *Metric) []string {
+// unfinished returns a message for each count of unfinished flows at a position that is too
+// high for a metric.
+func (e *Experiment) unfinished(r *Result, at Position, m *Metric) []string {
 	if !m.ofFlows() {
 		return nil
 	}
@@ -91,23 +92,23 @@ func (e *Experiment) unfinished(r *Result, at Place, m *Metric) []string {
 		most := 0.0
 		for i := range r.Points {
 			p := &r.Points[i]
-			if left := p.Values[c.Name]; p.Place == at && left > 0 {
+			if left := p.Values[c.Name]; p.Position == at && left > 0 {
 				most = max(most, left/(left+p.Values[c.Of]))
 			}
 		}
 		if most > mostUnfinished {
-			list = append(list, fmt.Sprintf("%s: %.1f %% of the flows of a run", c.Name, 100*most))
+			list = append(list, fmt.Sprintf("%s: %.1f %% of the flows of one run", c.Name, 100*most))
 		}
 	}
 	return list
 }
 
-// failed says how many runs of a place failed, if any: what is measured in a run that
-// broke a promise says nothing about the paper.
-func (r *Result) failed(at Place) []string {
+// failed returns a message if runs at a position failed: measurements of such runs say
+// nothing about the paper.
+func (r *Result) failed(at Position) []string {
 	n := 0
 	for i := range r.Points {
-		if p := &r.Points[i]; p.Place == at && p.Code != 0 {
+		if p := &r.Points[i]; p.Position == at && p.Code != 0 {
 			n++
 		}
 	}
@@ -117,21 +118,21 @@ func (r *Result) failed(at Place) []string {
 	return []string{fmt.Sprintf("%d of %d runs failed", n, r.runs(at))}
 }
 
-// Flags are the counts of a place that are too low, in words.
-func (e *Experiment) flags(r *Result, at Place) []string {
+// flags returns a message for each count at a position that is too low.
+func (e *Experiment) flags(r *Result, at Position) []string {
 	var list []string
 	for _, c := range e.Counts {
-		if c.Least == 0 || c.Scheme != "" && c.Scheme != at.Scheme {
+		if c.Least == 0 || c.Scheme != "" && c.Scheme != at.Scheme || c.X != "" && c.X != at.X {
 			continue
 		}
 		least := -1.0
 		for i := range r.Points {
-			if p := &r.Points[i]; p.Place == at && (least < 0 || p.Values[c.Name] < least) {
+			if p := &r.Points[i]; p.Position == at && (least < 0 || p.Values[c.Name] < least) {
 				least = p.Values[c.Name]
 			}
 		}
 		if least < float64(c.Least) {
-			list = append(list, fmt.Sprintf("%s: %.0f, %d are needed", c.Name, max(0, least), c.Least))
+			list = append(list, fmt.Sprintf("%s: %.0f, expected at least %d", c.Name, max(0, least), c.Least))
 		}
 	}
 	return list

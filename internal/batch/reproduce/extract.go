@@ -8,8 +8,9 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// extract reads the metrics and counts of an experiment from the results of a run.
-func (e *Experiment) extract(folder string) (map[string]float64, map[string]*Distribution, error) {
+// extract reads the metrics and counts of an experiment from the results of a run. Metrics of
+// common flows are taken among the given rows.
+func (e *Experiment) extract(folder string, among []bool) (map[string]float64, map[string]*Distribution, error) {
 	summary, err := metrics.ReadSummary(folder)
 	if err != nil {
 		return nil, nil, err
@@ -29,11 +30,11 @@ func (e *Experiment) extract(folder string) (map[string]float64, map[string]*Dis
 			}
 			continue
 		}
-		values, times, err := m.read(folder, float64(summary.End))
+		values, times, err := m.read(folder, float64(summary.End), among)
 		if err != nil {
 			return nil, nil, err
 		}
-		trace := trace(times, values) // before they are sorted
+		trace := trace(times, values) // before describe sorts them
 		if spreads[m.Name], err = describe(values, e.statistics(m.Name)); err != nil {
 			return nil, nil, err
 		}
@@ -47,7 +48,7 @@ func (e *Experiment) extract(folder string) (map[string]float64, map[string]*Dis
 			continue
 		}
 		m := Metric{Table: c.Table, Value: c.Distinct, Rows: c.Rows}
-		rows, _, err := m.read(folder, 0)
+		rows, _, err := m.read(folder, 0, nil)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -63,12 +64,12 @@ func (m *Metric) factor() float64 {
 	return m.Times
 }
 
-// sortedKeys are those of a map of rows, in a fixed order.
+// sortedKeys returns the columns of a row filter in a fixed order.
 func sortedKeys(rows map[string]string) []string { return slices.Sorted(maps.Keys(rows)) }
 
-// read returns the values of the metric and, with Along, when they were. The run ended
-// at end.
-func (m *Metric) read(folder string, end float64) (values, times []float64, err error) {
+// read returns the values of the metric and, with Along, their times. The run ended at end. Common
+// flows are among the given rows.
+func (m *Metric) read(folder string, end float64, among []bool) (values, times []float64, err error) {
 	names := []string{m.Value}
 	if m.Over != "" {
 		names = append(names, m.Over)
@@ -84,8 +85,16 @@ func (m *Metric) read(folder string, end float64) (values, times []float64, err 
 	if err != nil {
 		return nil, nil, err
 	}
+	if m.Common {
+		keep = both(keep, among)
+	}
 	if m.Unfinished == unfinishedEnd {
 		if err := m.fillUnfinished(folder, list[0], end); err != nil {
+			return nil, nil, err
+		}
+	}
+	if m.Sizes != nil || m.Base != (Base{}) {
+		if keep, err = m.bySize(folder, list[0], keep); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -93,8 +102,8 @@ func (m *Metric) read(folder string, end float64) (values, times []float64, err 
 	return values, times, nil
 }
 
-// ratios turns columns (the value, over, along) into the values of the metric. Rows that
-// are not kept, have no value, or would be divided by nothing, do not count.
+// ratios turns columns (value, over, along) into the values of the metric. It skips rows
+// that are not kept, have no value, or would be divided by zero.
 func (m *Metric) ratios(keep []bool, columns [][]float64) (values, times []float64) {
 	value, rest := columns[0], columns[1:]
 	var over []float64
@@ -123,7 +132,7 @@ func (m *Metric) ratios(keep []bool, columns [][]float64) (values, times []float
 	return values, times
 }
 
-// trace is a copy of values with their times in microseconds.
+// trace returns a copy of values with their times in microseconds.
 func trace(times, values []float64) *Trace {
 	if times == nil {
 		return nil
@@ -135,7 +144,7 @@ func trace(times, values []float64) *Trace {
 	return t
 }
 
-// distinct counts the different values that are not negative.
+// distinct counts the different non-negative values.
 func distinct(column []float64) float64 {
 	seen := make(map[float64]bool)
 	for _, v := range column {
@@ -146,7 +155,7 @@ func distinct(column []float64) float64 {
 	return float64(len(seen))
 }
 
-// statistics are those that claims and panels want of a metric.
+// statistics returns the statistics of a metric that claims and panels use.
 func (e *Experiment) statistics(metric string) []string {
 	var names []string
 	add := func(m, s string) {

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"slices"
@@ -10,7 +11,7 @@ import (
 	"github.com/xoff-net/xoff/internal/render/plot"
 )
 
-// Draw makes the figure of an experiment; nil when it has none.
+// Draw returns the figure of an experiment, or nil if it has none.
 func (e *Experiment) Draw(r *Result) *plot.Figure {
 	if len(e.Panels) == 0 {
 		return nil
@@ -24,7 +25,7 @@ func (e *Experiment) Draw(r *Result) *plot.Figure {
 
 func (e *Experiment) panel(r *Result, p *Panel) plot.Panel {
 	first := e.metric(p.Metrics[0])
-	label := or(p.Y, first.Title)
+	label := cmp.Or(p.Y, first.Title)
 	unit := first.Unit
 	if p.Normalise != "" {
 		label, unit = label+", "+p.Normalise+" = 1", ""
@@ -44,7 +45,7 @@ func (e *Experiment) panel(r *Result, p *Panel) plot.Panel {
 		panel.X.Label = e.X.Title
 	}
 	for _, scheme := range e.schemeNames() {
-		if len(p.Schemes) > 0 && !has(p.Schemes, scheme) {
+		if len(p.Schemes) > 0 && !slices.Contains(p.Schemes, scheme) {
 			continue
 		}
 		for i, name := range p.Metrics {
@@ -62,26 +63,20 @@ func (e *Experiment) panel(r *Result, p *Panel) plot.Panel {
 				list = e.cdfOverSeeds
 			}
 			for _, s := range list(r, p, scheme, name, title) {
-				if len(p.Metrics) > 1 { // one colour for a scheme, the first metric stands out
+				if len(p.Metrics) > 1 { // one colour per scheme, solid lines for the first metric
 					s.Style = plot.Style{Like: scheme, Dash: [...]plot.Dash{plot.Solid, plot.Dashed, plot.Dotted, plot.DashDot}[i%4]}
 				}
 				panel.Series = append(panel.Series, s)
 			}
 		}
+		if values := p.Published.Values[scheme]; values != nil {
+			panel.Series = append(panel.Series, e.published(r, p, scheme, values))
+		}
 	}
 	return panel
 }
 
-func has(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
-
-// axis labels an axis with a unit of its own: values come as they are to be shown.
+// axis returns an axis whose label contains the unit: values are drawn unscaled.
 func axis(label, unit string) plot.Axis {
 	switch unit {
 	case "":
@@ -92,7 +87,7 @@ func axis(label, unit string) plot.Axis {
 	return plot.Axis{Label: label + " (" + unit + ")"}
 }
 
-// axis are the values of x; without any there is one place, without a name.
+// axis returns the values of x, or one empty value if there are none.
 func (e *Experiment) axis(r *Result) []string {
 	if xs := e.Scale(r.Scale).X; len(xs) > 0 {
 		return xs
@@ -100,8 +95,8 @@ func (e *Experiment) axis(r *Result) []string {
 	return []string{""}
 }
 
-// place reads a value of x as a number: 0.5, or 1/2.
-func place(x string) (float64, bool) {
+// xNumber parses a value of x as a number: 0.5 or 1/2.
+func xNumber(x string) (float64, bool) {
 	if r, ok := new(big.Rat).SetString(x); ok {
 		v, _ := r.Float64()
 		return v, true
@@ -109,12 +104,12 @@ func place(x string) (float64, bool) {
 	return 0, false
 }
 
-// each calls f for every value of x of a scale with the points there, by seed.
+// each calls f for every value of x with its points, by seed.
 func (e *Experiment) each(r *Result, c, scheme string, f func(x string, points []*PointResult)) {
 	for _, x := range e.axis(r) {
 		var points []*PointResult
 		for i := range r.Points {
-			if r.Points[i].Place == (Place{c, scheme, x}) {
+			if r.Points[i].Position == (Position{c, scheme, x}) {
 				points = append(points, &r.Points[i])
 			}
 		}
@@ -122,8 +117,8 @@ func (e *Experiment) each(r *Result, c, scheme string, f func(x string, points [
 	}
 }
 
-// traces are a metric over time, one per x: the mean over seeds, within the least
-// and greatest. Seeds whose times are not those of the first are left out.
+// traces returns a metric over time, one series per x: the mean over seeds, with minimum
+// and maximum as a band. Seeds whose times differ from the first one's are skipped.
 func (e *Experiment) traces(r *Result, p *Panel, scheme, metric, title string) []plot.Series {
 	var list []plot.Series
 	e.each(r, p.Case, scheme, func(x string, points []*PointResult) {
@@ -153,8 +148,8 @@ func (e *Experiment) traces(r *Result, p *Panel, scheme, metric, title string) [
 	return list
 }
 
-// cdfOverSeeds is the distribution of a number over runs, one per x. Runs that have
-// no such number count, so it may end below 1.
+// cdfOverSeeds returns the distribution of a number over runs, one series per x. Runs
+// without the number count, so it may end below 1.
 func (e *Experiment) cdfOverSeeds(r *Result, p *Panel, scheme, metric, title string) []plot.Series {
 	var list []plot.Series
 	e.each(r, p.Case, scheme, func(x string, points []*PointResult) {
@@ -174,15 +169,15 @@ func (e *Experiment) cdfOverSeeds(r *Result, p *Panel, scheme, metric, title str
 	return list
 }
 
-// cdfs are the distributions of a metric, one per x: the mean over seeds, within
-// the least and greatest.
+// cdfs returns the distributions of a metric, one series per x: the mean over seeds, with
+// minimum and maximum as a band.
 func (e *Experiment) cdfs(r *Result, p *Panel, scheme, metric, title string) []plot.Series {
 	var list []plot.Series
 	e.each(r, p.Case, scheme, func(x string, points []*PointResult) {
 		var runs [][]float64
 		for _, point := range points {
 			if d := point.Distributions[metric]; d != nil && len(d.Quantiles) > 0 {
-				runs = append(runs, d.Quantiles[1:]) // as many samples as there are steps
+				runs = append(runs, d.Quantiles[1:]) // one sample per step
 			}
 		}
 		list = append(list, plot.Spread(strings.TrimSuffix(title+", "+x, ", "), runs...))
@@ -190,23 +185,23 @@ func (e *Experiment) cdfs(r *Result, p *Panel, scheme, metric, title string) []p
 	return list
 }
 
-// series is a metric over x with its interval over seeds; NaN is a gap.
+// series returns a metric over x with its interval over seeds; NaN is a gap.
 func (e *Experiment) series(r *Result, p *Panel, scheme, metric, title string) []plot.Series {
 	s := plot.Series{Name: title}
 	for i, x := range e.axis(r) {
-		values, ok := r.series(e, Place{p.Case, scheme, x}, metric, p.Statistic)
+		values, ok := r.series(e, Position{p.Case, scheme, x}, metric, p.Statistic)
 		if ok && p.Normalise != "" {
-			base, known := r.series(e, Place{p.Case, p.Normalise, x}, metric, p.Statistic)
+			base, known := r.series(e, Position{p.Case, p.Normalise, x}, metric, p.Statistic)
 			values, ok = divided(values, base), known
 		}
-		at, numeric := place(x)
+		at, numeric := xNumber(x)
 		if !numeric {
 			at = float64(i)
 		}
 		v, half := math.NaN(), math.NaN()
 		if ok && len(values) > 0 {
 			m := sample(values)
-			if v = m.Mean; m.N > 1 && !r.once(Place{p.Case, scheme, x}) {
+			if v = m.Mean; m.N > 1 && !r.once(Position{p.Case, scheme, x}) {
 				half = m.Half
 			}
 		}
@@ -215,7 +210,7 @@ func (e *Experiment) series(r *Result, p *Panel, scheme, metric, title string) [
 	return []plot.Series{s}
 }
 
-// divided is a over b, seed by seed; nil where that is not possible.
+// divided returns a[i]/b[i], or nil if the lengths differ or a divisor is 0.
 func divided(a, b []float64) []float64 {
 	if len(a) != len(b) {
 		return nil

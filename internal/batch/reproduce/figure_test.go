@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A CDF of a number per run counts the runs that have none: two of four.
+// A CDF over runs counts runs without the number: two of four.
 func TestCDFOverSeeds(t *testing.T) {
 	e := tiny()
 	e.Scales.Quick.X = nil
@@ -19,15 +19,15 @@ func TestCDFOverSeeds(t *testing.T) {
 	}
 }
 
-// A point that is not known is a gap at its own place, not the next one drawn there;
-// values of x may be fractions, and bars need none.
+// An unknown point is a gap and does not shift the following ones; values of x may be
+// fractions, and bars need none.
 func TestSeriesWithGaps(t *testing.T) {
 	e := tiny()
 	e.Scales.Quick.X = []string{"1/8", "0.25", "1"}
 	r := with("SIH 1/8: 1 3", "SIH 0.25: 5 7", "SIH 1: 9 9")
 	delete(r.Points[0].Values, "fct")
 	s := e.series(r, &Panel{}, "SIH", "fct", "SIH")[0]
-	if !reflect.DeepEqual(s.X, []float64{0.125, 0.25, 1}) || !math.IsNaN(s.Y[0]) || s.Y[1] != 6 || s.Y[2] != 9 || !math.IsNaN(s.Low[0]) || !math.IsNaN(s.High[2]) { // at 1 seeds change nothing
+	if !reflect.DeepEqual(s.X, []float64{0.125, 0.25, 1}) || !math.IsNaN(s.Y[0]) || s.Y[1] != 6 || s.Y[2] != 9 || !math.IsNaN(s.Low[0]) || !math.IsNaN(s.High[2]) { // seeds change nothing at x = 1
 		t.Errorf("%+v", s)
 	}
 	if _, lines := e.Cells(r); lines[0][2] != "3 (1 of 2 runs)" || lines[1][2] != "6 ± 13" {
@@ -40,8 +40,8 @@ func TestSeriesWithGaps(t *testing.T) {
 	}
 }
 
-// A trace is the mean over seeds, within the least and greatest; a seed with other
-// times is left out.
+// A trace is the mean over seeds, with minimum and maximum; a seed with other times is
+// skipped.
 func TestTraces(t *testing.T) {
 	e := tiny()
 	e.Scales.Quick.X = nil
@@ -58,7 +58,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// Changes of a scale at single points come last, those of other points do not.
+// Changes of a scale at some values or cases come last and do not affect others.
 func TestAlso(t *testing.T) {
 	e := tiny()
 	e.Set = []string{"a=1"}
@@ -67,12 +67,12 @@ func TestAlso(t *testing.T) {
 	e.Scales.Quick.Also = map[string][]string{"2": {"a=2"}, "slow": {"a=3"}}
 	for _, c := range []struct {
 		scale string
-		at    Place
+		at    Position
 		want  []string
 	}{
-		{Quick, Place{"slow", "SIH", "1"}, []string{"a=1", "b=1", "c=1", "a=3"}},
-		{Quick, Place{"fast", "SIH", "2"}, []string{"a=1", "c=2", "a=2"}},
-		{Full, Place{"slow", "SIH", "2"}, []string{"a=1", "b=1", "c=2"}},
+		{Quick, Position{"slow", "SIH", "1"}, []string{"a=1", "b=1", "c=1", "a=3"}},
+		{Quick, Position{"fast", "SIH", "2"}, []string{"a=1", "c=2", "a=2"}},
+		{Full, Position{"slow", "SIH", "2"}, []string{"a=1", "b=1", "c=2"}},
 	} {
 		if got := e.settings(c.scale, c.at); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s, %v: %v, want %v", c.scale, c.at, got, c.want)

@@ -1,11 +1,14 @@
 package reproduce
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// Verdict is how a claim came out.
+// Verdict is the grade of a claim.
 type Verdict string
 
-// Verdicts, the best first.
+// Verdicts, best first.
 const (
 	Close         Verdict = "close"
 	Roughly       Verdict = "roughly"
@@ -16,53 +19,38 @@ const (
 
 var verdicts = []Verdict{Close, Roughly, DirectionOnly, Inconclusive, NotReproduced}
 
-// rank orders verdicts, the best first; what was not run comes before all.
-func (v Verdict) rank() int {
-	for i, w := range verdicts {
-		if v == w {
-			return i
-		}
-	}
-	return -1
-}
+// rank returns the index of v in verdicts, or -1 for a claim that was not run.
+func (v Verdict) rank() int { return slices.Index(verdicts, v) }
 
-// Out reports whether the claim came out: its size is that of the paper, or roughly so.
-func (v Verdict) Out() bool { return v == Close || v == Roughly }
+// Reproduced reports whether the claim is reproduced, at least roughly.
+func (v Verdict) Reproduced() bool { return v == Close || v == Roughly }
 
-// How far a size may be off: by the wider of a share of the paper's figure and of
+// noDirection is the largest change of a paper that has no direction, in percentage points.
+const noDirection = 5.0
+
+// Maximum errors of a change. The larger bound applies: a fraction of the paper's number, or
 // percentage points.
 const (
-	closeShare, closePoints     = 0.25, 5.0
-	roughlyShare, roughlyPoints = 0.5, 15.0
+	closeFraction, closePoints     = 0.25, 5.0
+	roughlyFraction, roughlyPoints = 0.5, 15.0
 )
 
-// gradeChange grades the size of a change in per cent whose direction is the paper's.
+// gradeChange grades the size of a change in per cent. Its direction must already match the
+// paper's.
 func gradeChange(ours, paper float64) Verdict {
 	off := math.Abs(ours - paper)
 	switch {
-	case off <= max(closePoints, closeShare*math.Abs(paper)):
+	case off <= max(closePoints, closeFraction*math.Abs(paper)):
 		return Close
-	case off <= max(roughlyPoints, roughlyShare*math.Abs(paper)):
+	case off <= max(roughlyPoints, roughlyFraction*math.Abs(paper)):
 		return Roughly
 	}
 	return DirectionOnly
 }
 
-// gradeValue grades an absolute number, by its ratio to the paper's. Percentage points
-// would call a share of 20 % the same as one of 5 %.
-func gradeValue(ours, paper float64) Verdict {
-	off := math.Abs(ours - paper)
-	switch {
-	case off <= closeShare*math.Abs(paper):
-		return Close
-	case off <= roughlyShare*math.Abs(paper):
-		return Roughly
-	}
-	return NotReproduced
-}
-
-// Expected is the verdict that a claim should have at a scale: that of its deviation, or
-// any with which it came out, for which close stands.
+// Expected returns the expected verdict of a claim at a scale, and the deviation that
+// explains it. Without a deviation it returns Close and nil: any Reproduced verdict is
+// expected.
 func (e *Experiment) Expected(claim, scale string) (Verdict, *Deviation) {
 	for i := range e.Deviations {
 		if d := &e.Deviations[i]; d.Claim == claim && (d.Scale == "" || d.Scale == scale) {

@@ -10,18 +10,18 @@ import (
 	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
-// runs are the values that a claim is about, by place and seed.
+// runs has the values of a claim, by position and seed.
 type runs struct {
-	places     []pair
+	positions  []pair
 	own, other [][]float64
-	once       bool // seeds change none of the runs: there is one of each
+	once       bool // seeds change none of the runs: each counts once
 	unit       string
 }
 
-// read returns the runs of a claim; false when one has no value.
-func (e *Experiment) read(r *Result, c *Claim, places []pair) (*runs, bool) {
-	s := &runs{places: places, once: true, unit: e.unitOf(c)}
-	for _, p := range places {
+// read returns the values of a claim, or false if a run has no value.
+func (e *Experiment) read(r *Result, c *Claim, positions []pair) (*runs, bool) {
+	s := &runs{positions: positions, once: true, unit: e.unitOf(c)}
+	for _, p := range positions {
 		v, ok := r.series(e, p.at, c.Metric, c.Statistic)
 		if !ok {
 			return nil, false
@@ -47,11 +47,11 @@ func (e *Experiment) read(r *Result, c *Claim, places []pair) (*runs, bool) {
 	return s, true
 }
 
-// compute applies the operator.
-func (e *Experiment) compute(r *Result, c *Claim, places []pair) *Judged {
-	s, ok := e.read(r, c, places)
+// compute applies the operator of a claim.
+func (e *Experiment) compute(r *Result, c *Claim, positions []pair) *Judged {
+	s, ok := e.read(r, c, positions)
 	if !ok {
-		return &Judged{Verdict: Inconclusive, Ours: "-", Brief: "-", Reason: "a run has no such value"}
+		return &Judged{Verdict: Inconclusive, Ours: "-", Brief: "-", Reason: "a run lacks the value"}
 	}
 	switch c.Operator {
 	case opChange, opRatio:
@@ -62,10 +62,8 @@ func (e *Experiment) compute(r *Result, c *Claim, places []pair) *Judged {
 		return e.judgeAbout(r, c, s)
 	case opOrder:
 		return s.judgeOrder()
-	case opZero:
+	case opZero, opNonzero:
 		return s.judgeZero(c.Operator)
-	case opNonzero:
-		return s.judgeNonzero(c)
 	case opEqual:
 		return s.judgeEqual(c.Paper)
 	case opAbove, opBelow:
@@ -86,27 +84,27 @@ func (e *Experiment) unitOf(c *Claim) string {
 }
 
 func number64(text string) float64 {
-	v, _ := strconv.ParseFloat(text, 64) // checked when it was read
+	v, _ := strconv.ParseFloat(text, 64) // valid: checked by checker.claim
 	return v
 }
 
-// certain reports whether the number is more than one draw: it has an interval, or no
-// seed changes it.
+// certain reports whether the number is more than one random sample: it has an interval, or
+// no seed changes it.
 func (j *Judged) certain() bool { return j.Known || j.Once }
 
-// percent finishes a change in per cent.
+// percent returns a change in per cent.
 func (s *runs) percent(value, low, high float64, known bool) *Judged {
 	j := &Judged{Value: value, Low: low, High: high, Known: known, Once: s.once}
 	if s.once {
 		j.Low, j.High = value, value
 	}
 	j.Brief = fmt.Sprintf("%+.1f %%", value)
-	j.Ours = s.called(interval(j, "%+.1f", " %"))
+	j.Ours = s.noteOnce(interval(j, "%+.1f", " %"))
 	return j
 }
 
-// called says of a number that there is one run behind it.
-func (s *runs) called(text string) string {
+// noteOnce appends a note if the number is from a single run.
+func (s *runs) noteOnce(text string) string {
 	if s.once {
 		return text + oneRun
 	}
@@ -117,8 +115,8 @@ const oneRun = " (one run)"
 
 var zeroBase = Judged{Verdict: Inconclusive, Ours: "-", Brief: "-", Reason: "the baseline is zero"}
 
-// change compares two samples seed by seed: the change of the mean in per cent of
-// the mean of the baseline, with the interval of the paired difference.
+// change returns the change at a position, seed by seed: the change of the mean in per cent
+// of the baseline's mean, with the interval of the paired difference.
 func (s *runs) change(i int) (*Judged, bool) {
 	a, b := s.own[i], s.other[i]
 	base := mean(b)
@@ -130,38 +128,44 @@ func (s *runs) change(i int) (*Judged, bool) {
 	return s.percent(100*d.Mean/base, 100*d.Low/base, 100*d.High/base, d.Known), true
 }
 
-// judgeChange judges the change against a baseline: at one place, at the place of
-// the sweep where it is most or least in the paper's direction, or on average.
-func (s *runs) judgeChange(c *Claim) *Judged {
-	paper := number64(c.Paper)
+// paperChange returns the paper's change in per cent of a claim with change or ratio.
+func (c *Claim) paperChange() float64 {
+	v := number64(c.Paper)
 	if c.Operator == opRatio {
-		paper = 100 * (paper - 1)
+		return 100 * (v - 1)
 	}
+	return v
+}
+
+// judgeChange judges the change from a baseline: at one position, at the position with the
+// smallest change in the paper's direction, or on average.
+func (s *runs) judgeChange(c *Claim) *Judged {
+	paper := c.paperChange()
 	if c.X == xMean {
 		return verdictOfChange(s.meanChange(), paper)
 	}
-	var best *Judged
+	var least *Judged
 	for i := range s.own {
 		j, ok := s.change(i)
 		if !ok {
 			return j
 		}
 		if len(s.own) > 1 {
-			j.At = s.places[i].at.X
+			j.At = s.positions[i].at.X
 		}
-		if best == nil {
-			best = j
-			continue
-		}
-		further := math.Copysign(1, paper) * (j.Value - best.Value)
-		if c.X == xMost && further > 0 || c.X == xLeast && further < 0 {
-			best = j
+		if least == nil || further(j, least, paper) < 0 {
+			least = j
 		}
 	}
-	return verdictOfChange(best, paper)
+	return verdictOfChange(least, paper)
 }
 
-// meanChange averages the change over the places, seed by seed.
+// further returns how much further j is than other in the paper's direction.
+func further(j, other *Judged, paper float64) float64 {
+	return math.Copysign(1, paper) * (j.Value - other.Value)
+}
+
+// meanChange averages the change over all positions, seed by seed.
 func (s *runs) meanChange() *Judged {
 	n := len(s.own[0])
 	changes, zeros := make([]float64, n), make([]float64, n)
@@ -178,8 +182,9 @@ func (s *runs) meanChange() *Judged {
 	return s.percent(d.Mean, d.Low, d.High, d.Known)
 }
 
-// verdictOfChange applies the rule: a direction counts only when the interval of
-// the paired difference excludes zero; then the size is graded.
+// verdictOfChange sets the verdict. A direction counts only if the interval of the paired
+// difference excludes zero; then the size is graded. A paper's figure near zero has no
+// direction: only its distance counts.
 func verdictOfChange(j *Judged, paper float64) *Judged {
 	if j.Verdict != "" {
 		return j
@@ -187,6 +192,8 @@ func verdictOfChange(j *Judged, paper float64) *Judged {
 	switch {
 	case !j.certain():
 		j.Verdict, j.Reason = Inconclusive, "one seed"
+	case math.Abs(paper) <= noDirection:
+		j.gradeRange(paper, closePoints, roughlyPoints)
 	case j.Once && j.Value == 0:
 		j.Verdict, j.Reason = NotReproduced, "no difference"
 	case j.Low <= 0 && j.High >= 0:
@@ -199,8 +206,8 @@ func verdictOfChange(j *Judged, paper float64) *Judged {
 	return j
 }
 
-// judgeLessens compares the change in the claim's case with that in the baseline's,
-// seed by seed, in percentage points: an advantage is a decrease.
+// judgeLessens compares the change in the claim's case with the change in the baseline's
+// case, seed by seed, in percentage points. An advantage is a decrease.
 func (s *runs) judgeLessens() *Judged {
 	n := len(s.own[0])
 	here, there := make([]float64, n), make([]float64, n)
@@ -215,7 +222,7 @@ func (s *runs) judgeLessens() *Judged {
 	d := sweep.Paired(here, there)
 	j := s.percent(d.Mean, d.Low, d.High, d.Known)
 	j.Brief = fmt.Sprintf("%+.1f instead of %+.1f %%", mean(here), mean(there))
-	j.Ours = s.called(fmt.Sprintf("%s: %s", j.Brief, interval(j, "%+.1f", " points")))
+	j.Ours = s.noteOnce(fmt.Sprintf("%s: %s", j.Brief, interval(j, "%+.1f", " points")))
 	switch {
 	case !j.certain():
 		j.Verdict, j.Reason = Inconclusive, "one seed"
@@ -229,7 +236,7 @@ func (s *runs) judgeLessens() *Judged {
 	return j
 }
 
-// bound is how far about lets a scheme be from its baseline, in percentage points.
+// bound returns the maximum difference from the baseline for about, in percentage points.
 func (c *Claim) bound() float64 {
 	if c.Paper != "" {
 		return math.Abs(number64(c.Paper))
@@ -237,8 +244,8 @@ func (c *Claim) bound() float64 {
 	return c.Within
 }
 
-// judgeAbout holds "comparable" against a bound; the worst place counts. A bound that a
-// worse scheme keeps, too, says nothing.
+// judgeAbout compares the change with a bound; the worst position counts. If the scheme in
+// Breaks stays within the bound as well, the claim is inconclusive.
 func (e *Experiment) judgeAbout(r *Result, c *Claim, s *runs) *Judged {
 	var worst *Judged
 	for i := range s.own {
@@ -246,29 +253,29 @@ func (e *Experiment) judgeAbout(r *Result, c *Claim, s *runs) *Judged {
 		if !ok {
 			return j
 		}
-		j.beyond(-c.bound(), c.bound())
+		j.gradeBound(-c.bound(), c.bound())
 		if len(s.own) > 1 {
-			j.At = s.places[i].at.X
+			j.At = s.positions[i].at.X
 		}
 		if worst == nil || j.Verdict.rank() > worst.Verdict.rank() || j.Verdict == worst.Verdict && math.Abs(j.Value) > math.Abs(worst.Value) {
 			worst = j
 		}
 	}
 	if worst.Verdict == Close && c.Breaks != "" && !e.broken(r, c) {
-		worst.Verdict, worst.Reason = Inconclusive, c.Breaks+" does not break the bound either"
+		worst.Verdict, worst.Reason = Inconclusive, c.Breaks+" stays within the bound as well"
 	}
 	return worst
 }
 
-// broken reports whether the scheme that must break the bound of a claim does so.
+// broken reports whether the scheme in Breaks exceeds the bound of a claim somewhere.
 func (e *Experiment) broken(r *Result, c *Claim) bool {
 	other := *c
 	other.Scheme = c.Breaks
-	places, there := e.placesOf(r, &other)
-	if !there {
+	positions, ok := e.positionsOf(r, &other)
+	if !ok {
 		return false
 	}
-	s, ok := e.read(r, &other, places)
+	s, ok := e.read(r, &other, positions)
 	if !ok {
 		return false
 	}
@@ -280,8 +287,9 @@ func (e *Experiment) broken(r *Result, c *Claim) bool {
 	return false
 }
 
-// beyond grades a bound: the whole interval keeps it, or the claim is not reproduced.
-func (j *Judged) beyond(low, high float64) {
+// gradeBound grades a bound: close if the whole interval is inside, not reproduced if it is
+// outside, inconclusive if it includes the bound.
+func (j *Judged) gradeBound(low, high float64) {
 	switch {
 	case !j.certain():
 		j.Verdict, j.Reason = Inconclusive, "one seed"
@@ -290,14 +298,14 @@ func (j *Judged) beyond(low, high float64) {
 	case j.High < low || j.Low > high:
 		j.Verdict = NotReproduced
 	default:
-		j.Verdict, j.Reason = NotReproduced, "the interval includes the bound"
+		j.Verdict, j.Reason = Inconclusive, "the interval includes the bound"
 	}
 }
 
-// judgeOrder compares neighbours of the order.
+// judgeOrder compares each pair of neighbours in the order.
 func (s *runs) judgeOrder() *Judged {
 	j := &Judged{Verdict: Close, Once: s.once}
-	var parts []string
+	var parts, failed []string
 	for i := range s.own {
 		d := sweep.Paired(s.own[i], s.other[i])
 		sign := "<"
@@ -316,7 +324,7 @@ func (s *runs) judgeOrder() *Judged {
 				j.Verdict, j.Reason = Inconclusive, "an interval includes zero"
 			}
 		}
-		a, b := s.places[i].at, s.places[i].against[0]
+		a, b := s.positions[i].at, s.positions[i].against[0]
 		text := fmt.Sprintf("%s %s %s", a.Scheme, sign, b.Scheme)
 		switch {
 		case a.Scheme == b.Scheme:
@@ -325,28 +333,18 @@ func (s *runs) judgeOrder() *Judged {
 			text += " at " + a.X
 		}
 		parts = append(parts, text)
-	}
-	j.Brief = strings.Join(parts, ", ")
-	j.Ours = s.called(j.Brief)
-	return j
-}
-
-// judgeNonzero takes every place, or the one of the sweep where most seeds have
-// something, the first of several.
-func (s *runs) judgeNonzero(c *Claim) *Judged {
-	if c.X != xMost {
-		return s.judgeZero(c.Operator)
-	}
-	best, most := 0, -1
-	for i, v := range s.own {
-		if n := countNonzero(v); n > most {
-			best, most = i, n
+		if sign != "<" {
+			failed = append(failed, text)
 		}
 	}
-	one := &runs{own: s.own[best : best+1], once: s.once, unit: s.unit}
-	j := one.judgeZero(c.Operator)
-	if len(s.own) > 1 {
-		j.At = s.places[best].at.X
+	j.Ours = s.noteOnce(strings.Join(parts, ", "))
+	switch len(failed) {
+	case 0:
+		j.Brief = "the same"
+	case 1, 2:
+		j.Brief = strings.Join(failed, ", ")
+	default:
+		j.Brief = fmt.Sprintf("%s and %d more", failed[0], len(failed)-1)
 	}
 	return j
 }
@@ -361,7 +359,7 @@ func countNonzero(values []float64) int {
 	return n
 }
 
-// judgeZero wants the same of every seed at every place; one run that has it not is
+// judgeZero requires zero, or nonzero, in every seed at every position. One exception is
 // enough to refute the claim.
 func (s *runs) judgeZero(operator string) *Judged {
 	flat := slices.Concat(s.own...)
@@ -381,19 +379,20 @@ func (s *runs) judgeZero(operator string) *Judged {
 	return j
 }
 
-// sample is the mean of values over seeds.
+// sample returns the mean of values over seeds with its interval.
 func (s *runs) sample(values []float64) *Judged {
 	x := sample(values)
 	j := &Judged{Value: x.Mean, Low: x.Mean - x.Half, High: x.Mean + x.Half, Known: x.N > 1, Once: s.once}
 	j.Brief = printed(x.Mean, s.unit)
-	j.Ours = s.called(j.Brief)
+	j.Ours = s.noteOnce(j.Brief)
 	if x.N > 1 {
 		j.Ours = withUnit(plusMinus(x.Mean, x.Half), s.unit)
 	}
 	return j
 }
 
-// judgeBound wants every place beyond a number; the worst one counts.
+// judgeBound requires a value above or below a number at every position; the worst one
+// counts.
 func (s *runs) judgeBound(operator string, paper float64) *Judged {
 	low, high, sign := math.Nextafter(paper, math.Inf(1)), math.Inf(1), 1.0
 	if operator == opBelow {
@@ -402,9 +401,9 @@ func (s *runs) judgeBound(operator string, paper float64) *Judged {
 	var worst *Judged
 	for i, values := range s.own {
 		j := s.sample(values)
-		j.beyond(low, high)
+		j.gradeBound(low, high)
 		if len(s.own) > 1 {
-			j.At = s.places[i].at.X
+			j.At = s.positions[i].at.X
 		}
 		if worst == nil || j.Verdict.rank() > worst.Verdict.rank() || j.Verdict == worst.Verdict && sign*(j.Value-worst.Value) < 0 {
 			worst = j
@@ -413,29 +412,38 @@ func (s *runs) judgeBound(operator string, paper float64) *Judged {
 	return worst
 }
 
-// judgeValue grades a number by its ratio to the paper's. An interval that reaches out
-// of what counts as roughly the same cannot tell.
+// judgeValue grades a number by its ratio to the paper's. It uses no percentage points:
+// within 15 points, a value of 20 % would be roughly a value of 5 %.
 func (s *runs) judgeValue(paper float64) *Judged {
 	j := s.sample(s.own[0])
-	half := roughlyShare * math.Abs(paper)
-	switch {
-	case !j.certain():
+	if !j.certain() {
 		j.Verdict, j.Reason = Inconclusive, "one seed"
-	case j.High < paper-half || j.Low > paper+half:
-		j.Verdict = NotReproduced
-	case j.Low < paper-half || j.High > paper+half:
-		j.Verdict, j.Reason = Inconclusive, "the interval includes the bound"
-	default:
-		j.Verdict = gradeValue(j.Value, paper)
+		return j
 	}
+	j.gradeRange(paper, closeFraction*math.Abs(paper), roughlyFraction*math.Abs(paper))
 	return j
 }
 
-// judgeEqual wants the digits that the paper prints, rounded or cut off there.
+// gradeRange grades a number by its distance from the paper's. It is inconclusive if the
+// interval includes the bound of roughly.
+func (j *Judged) gradeRange(paper, near, roughly float64) {
+	switch {
+	case j.High < paper-roughly || j.Low > paper+roughly:
+		j.Verdict = NotReproduced
+	case j.Low < paper-roughly || j.High > paper+roughly:
+		j.Verdict, j.Reason = Inconclusive, "the interval includes the bound"
+	case math.Abs(j.Value-paper) <= near:
+		j.Verdict = Close
+	default:
+		j.Verdict = Roughly
+	}
+}
+
+// judgeEqual requires the digits of the paper, rounded or truncated.
 func (s *runs) judgeEqual(paper string) *Judged {
 	values := s.own[0]
 	j := s.sample(values)
-	j.Ours = j.Brief // computed
+	j.Ours = j.Brief // computed: no interval
 	decimals := 0
 	if _, fraction, ok := strings.Cut(paper, "."); ok {
 		decimals = len(fraction)

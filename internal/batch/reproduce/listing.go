@@ -10,17 +10,17 @@ import (
 	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
-// Listed is an experiment in a list.
+// Listed describes an experiment for xoff reproduce --list.
 type Listed struct {
-	ID     string             `json:"id"`
-	Figure string             `json:"figure"`
-	Title  string             `json:"title"`
-	Claims []string           `json:"claims"`
-	Scales map[string]HowLong `json:"scales"`
+	ID     string          `json:"id"`
+	Figure string          `json:"figure"`
+	Title  string          `json:"title"`
+	Claims []string        `json:"claims"`
+	Scales map[string]Cost `json:"scales"`
 }
 
-// HowLong is what an experiment takes at a scale.
-type HowLong struct {
+// Cost is the estimated cost of an experiment at a scale.
+type Cost struct {
 	Points  int     `json:"points"`
 	Seconds float64 `json:"cpu_seconds"`
 }
@@ -29,14 +29,14 @@ type HowLong struct {
 func List(list []*Experiment) []Listed {
 	out := []Listed{}
 	for _, e := range list {
-		l := Listed{ID: e.ID, Figure: e.Figure, Title: e.Title, Claims: []string{}, Scales: map[string]HowLong{}}
+		l := Listed{ID: e.ID, Figure: e.Figure, Title: e.Title, Claims: []string{}, Scales: map[string]Cost{}}
 		for _, c := range e.Claims {
 			l.Claims = append(l.Claims, c.ID)
 		}
 		for _, s := range []string{Quick, Full} {
 			if e.Has(s) {
 				n, seconds := e.Cost(s)
-				l.Scales[s] = HowLong{n, seconds}
+				l.Scales[s] = Cost{n, seconds}
 			}
 		}
 		out = append(out, l)
@@ -48,18 +48,18 @@ func List(list []*Experiment) []Listed {
 func ReadFolder(folder string) ([]*Experiment, error) {
 	list, err := Read(os.DirFS(folder), folder)
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("--from: %s has no experiments; allowed: a folder with PAPER/paper.yaml and PAPER/FIGURE.yaml", folder)
+		err = fmt.Errorf("--from: %s has no experiments (expected a folder with PAPER/paper.yaml and PAPER/FIGURE.yaml)", folder)
 	}
 	return list, err
 }
 
-// ReportFile is the path of the report of a result in a folder.
+// ReportFile returns the path of the report of a result in a folder.
 func (r *Result) ReportFile(folder string) string {
 	return filepath.Join(folder, strings.TrimSuffix(FileName(r.Experiment, r.Scale), ".json")+".html")
 }
 
 // SaveReport writes the compact result and the report of an experiment, and its figure in
-// some formats.
+// the given formats.
 func (e *Experiment) SaveReport(r *Result, folder string, formats []string) error {
 	if err := r.Save(folder); err != nil {
 		return err
@@ -76,30 +76,30 @@ func (e *Experiment) SaveReport(r *Result, folder string, formats []string) erro
 	return err
 }
 
-// Judgement is what results of experiments mean for the exit code.
+// Judgement summarises results of experiments for the exit code.
 type Judgement struct {
-	Code      int      // of the worst point that failed; 0: none did
-	Troubles  []string // of points that failed
-	Surprises []string // claims whose verdict is not the one that the experiment asserts
+	Code      int      // highest exit code of a point
+	Failures  []string // messages of failed points
+	Surprises []string // claims with an unexpected verdict
 }
 
-// JudgeAll judges results, one for each experiment.
+// JudgeAll judges the results of experiments; results[i] belongs to list[i].
 func JudgeAll(list []*Experiment, results []*Result) Judgement {
 	var all Judgement
 	for i, e := range list {
 		c, lines := results[i].Trouble()
-		all.Code, all.Troubles = max(all.Code, c), append(all.Troubles, lines...)
+		all.Code, all.Failures = max(all.Code, c), append(all.Failures, lines...)
 		for _, j := range e.Judge(results[i]) {
 			if j.Surprise() {
-				all.Surprises = append(all.Surprises, fmt.Sprintf("%s is %s, expected: %s", j.ID, j.Verdict, j.Expected))
+				all.Surprises = append(all.Surprises, fmt.Sprintf("%s is %s (expected %s)", j.ID, j.Verdict, j.Expected))
 			}
 		}
 	}
 	return all
 }
 
-// PapersOf names the papers of chosen experiments, each once. Unless they were named, these
-// are the papers with stored results, or all where there is none.
+// PapersOf returns the names of the papers of chosen experiments. If the user named none,
+// it returns the papers with stored results, or all if there are none.
 func PapersOf(all, chosen []*Experiment, named bool, data string) ([]string, error) {
 	if !named {
 		some, err := StoredPapers(all, data)

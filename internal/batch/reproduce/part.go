@@ -9,24 +9,24 @@ import (
 	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
-// A part is what documents need of the points that an interrupted run had finished:
-// some bytes per point instead of the tables of its run, so that hours of work can be
-// carried to another machine. Documents are never rendered from parts.
+// A part has the results of the points that an interrupted command had finished, without
+// the tables of their runs. It is small, so that hours of work can be moved to another
+// machine. Documents are never rendered from parts.
 
-// partName is that of the part of an experiment.
+// partName returns the file name of the part of an experiment.
 func partName(id, scale string) string {
 	return strings.TrimSuffix(FileName(id, scale), ".json") + ".part.json"
 }
 
-// Continue takes out of a plan that is prepared what the parts of a folder have. Parts
-// of another program or of scenarios that have changed are of no use.
+// Continue removes points from a prepared plan if parts in a folder have their results.
+// Parts of another executable or of changed scenarios are ignored.
 func (p *Plan) Continue(folder string) error {
 	program, err := sweep.Executable()
 	if err != nil {
 		return err
 	}
 	type run struct {
-		Place
+		Position
 		seed     uint64
 		scenario string
 	}
@@ -40,13 +40,19 @@ func (p *Plan) Continue(folder string) error {
 		if part != nil && part.Executable == program {
 			for k := range part.Points {
 				r := &part.Points[k]
-				known[run{r.Place, r.Seed, r.Scenario}] = r
+				known[run{r.Position, r.Seed, r.Scenario}] = r
 			}
 		}
 		used := 0
 		for k := range p.wanted[i] {
 			w := &p.wanted[i][k]
-			if w.part = known[run{w.Place, w.point.Seed, w.point.Key.Scenario}]; w.part != nil {
+			w.part = known[run{w.Position, w.point.Seed, w.point.Key.Scenario}]
+		}
+		if e.common() {
+			dropIncomplete(p.wanted[i])
+		}
+		for k := range p.wanted[i] {
+			if w := &p.wanted[i][k]; w.part != nil {
 				used++
 			} else {
 				open[w.point] = true
@@ -55,7 +61,7 @@ func (p *Plan) Continue(folder string) error {
 		if used > 0 {
 			p.parts[i] = part
 			if used < len(part.Points) {
-				part.Seconds = 0 // nobody knows how long those took that are used
+				part.Seconds = 0 // the time of the used points is unknown
 			}
 		}
 	}
@@ -70,7 +76,23 @@ func (p *Plan) Continue(folder string) error {
 	return nil
 }
 
-// Keep stores what an interrupted run has finished as parts.
+// dropIncomplete removes the results of peers of which some must run: their metrics need the tables
+// of all.
+func dropIncomplete(points []wanted) {
+	open := make(map[peers]bool)
+	for i := range points {
+		if points[i].part == nil {
+			open[points[i].peers()] = true
+		}
+	}
+	for i := range points {
+		if open[points[i].peers()] {
+			points[i].part = nil
+		}
+	}
+}
+
+// Keep stores the finished points of an interrupted command as parts.
 func (p *Plan) Keep(store *sweep.Store, rows []sweep.Row, folder string) error {
 	results, err := p.Collect(store, rows)
 	if err != nil {
@@ -89,7 +111,7 @@ func (p *Plan) Keep(store *sweep.Store, rows []sweep.Row, folder string) error {
 	return nil
 }
 
-// Finish stores a whole result in place of its part.
+// Finish stores a complete result and removes its part.
 func (r *Result) Finish(folder string) error {
 	if err := r.Save(folder); err != nil {
 		return err

@@ -15,29 +15,29 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// Plan is what must run so that experiments can be judged at one scale. Points that
-// are the same in several experiments run once.
+// Plan has the points that must run to judge experiments at one scale. Points that several
+// experiments share run once.
 type Plan struct {
 	Scale       string
 	Experiments []*Experiment
-	Points      []*sweep.Point // every different one
+	Points      []*sweep.Point // without duplicates
 
 	wanted [][]wanted // by experiment
-	parts  []*Result  // by experiment: what an interrupted run stored, or nil
-	dealt  bool       // only some of the points are left
+	parts  []*Result  // by experiment: part of an interrupted command, or nil
+	dealt  bool       // only the points of one task are left
 }
 
 // wanted is a point of an experiment.
 type wanted struct {
-	Place
+	Position
 	point *sweep.Point
-	part  *PointResult // of an interrupted run, or nil
+	part  *PointResult // result from a part, or nil
 }
 
-// firstSeed is that of every experiment; further ones count up.
+// firstSeed is the first seed of every experiment; further seeds count up.
 const firstSeed = 1
 
-// NewPlan reads the scenario of every point of the experiments.
+// NewPlan parses the scenario of every point of the experiments.
 func NewPlan(list []*Experiment, scale string) (*Plan, error) {
 	p := &Plan{Scale: scale, Experiments: list}
 	known := make(map[string]*sweep.Point)
@@ -55,8 +55,8 @@ func NewPlan(list []*Experiment, scale string) (*Plan, error) {
 	return p, nil
 }
 
-// places are the points of the figure at a scale.
-func (e *Experiment) places(scale string) []Place {
+// positions returns the positions of the figure at a scale.
+func (e *Experiment) positions(scale string) []Position {
 	cases, xs := e.caseNames(), e.Scale(scale).X
 	if len(cases) == 0 {
 		cases = []string{""}
@@ -64,19 +64,32 @@ func (e *Experiment) places(scale string) []Place {
 	if len(xs) == 0 {
 		xs = []string{""}
 	}
-	var list []Place
+	var list []Position
 	for _, c := range cases {
 		for _, s := range e.Schemes {
+			if !e.has(c, s.Name) {
+				continue
+			}
 			for _, x := range xs {
-				list = append(list, Place{c, s.Name, x})
+				list = append(list, Position{c, s.Name, x})
 			}
 		}
 	}
 	return list
 }
 
-// settings are the changes to the base scenario at a place.
-func (e *Experiment) settings(scale string, at Place) []string {
+// has reports whether a case has a scheme.
+func (e *Experiment) has(name, scheme string) bool {
+	for _, c := range e.Cases {
+		if c.Name == name && len(c.Schemes) > 0 {
+			return slices.Contains(c.Schemes, scheme)
+		}
+	}
+	return true
+}
+
+// settings returns the changes to the base scenario at a position.
+func (e *Experiment) settings(scale string, at Position) []string {
 	set := slices.Concat(e.Set, e.Scale(scale).Set)
 	set = append(set, settingsOf(e.Cases, at.Case)...)
 	set = append(set, settingsOf(e.Schemes, at.Scheme)...)
@@ -101,16 +114,15 @@ func settingsOf(list []Variant, name string) []string {
 	return nil
 }
 
-// points are those of the experiment. Ones that are known, by what their scenario is
-// made from, are not made again: figures that show the same runs are common, and to
-// build a scenario takes a second.
+// points returns the points of the experiment. It reuses known points with the same source,
+// because many figures share runs and building a scenario takes a second.
 func (e *Experiment) points(scale string, known map[string]*sweep.Point) ([]wanted, error) {
 	var all []wanted
-	for _, at := range e.places(scale) {
-		made := e.made(scale, at)
+	for _, at := range e.positions(scale) {
+		source := e.source(scale, at)
 		for i := range e.Scale(scale).Seeds {
 			seed := firstSeed + uint64(i)
-			key := fmt.Sprintf("%s\x00%d", made, seed)
+			key := fmt.Sprintf("%s\x00%d", source, seed)
 			if known[key] == nil {
 				cfg, err := e.config(scale, at)
 				if err != nil {
@@ -122,14 +134,14 @@ func (e *Experiment) points(scale string, known map[string]*sweep.Point) ([]want
 					Blame: func(err error) error { return e.blame(err, scale, at) },
 				}
 			}
-			all = append(all, wanted{Place: at, point: known[key]})
+			all = append(all, wanted{Position: at, point: known[key]})
 		}
 	}
 	return all, nil
 }
 
-// config is the scenario of a place.
-func (e *Experiment) config(scale string, at Place) (*scenario.Config, error) {
+// config returns the scenario of a position.
+func (e *Experiment) config(scale string, at Position) (*scenario.Config, error) {
 	cfg, err := scenario.Parse(e.base, []byte(e.scenario), e.settings(scale, at)...)
 	if err != nil {
 		return nil, e.blame(err, scale, at)
@@ -137,8 +149,8 @@ func (e *Experiment) config(scale string, at Place) (*scenario.Config, error) {
 	return cfg, nil
 }
 
-// blame says which experiment a setting comes from: the parser knows --set only.
-func (e *Experiment) blame(err error, scale string, at Place) error {
+// blame attributes an input error to the experiment's file, which the parser sees as --set.
+func (e *Experiment) blame(err error, scale string, at Position) error {
 	var in *scenario.InputError
 	if errors.As(err, &in) {
 		if set, ok := strings.CutPrefix(in.File, "--set "); ok {
@@ -148,7 +160,7 @@ func (e *Experiment) blame(err error, scale string, at Place) error {
 	return fmt.Errorf("%w (%s at scale %s, %s)", err, e.ID, scale, at)
 }
 
-// different are the points, those that are made the same way once.
+// different returns the points without duplicates of the same source.
 func (p *Plan) different() []*sweep.Point {
 	var all []*sweep.Point
 	listed := make(map[*sweep.Point]bool)
@@ -163,17 +175,17 @@ func (p *Plan) different() []*sweep.Point {
 	return all
 }
 
-// Deal leaves the points of one task, before they are prepared: to build a scenario
-// takes a second. Points that prove to be the same when they are built may run in two
-// tasks, to the same bytes.
-func (p *Plan) Deal(s sweep.Shard) {
+// KeepShard keeps only the points of one task. It is called before Prepare, because building a
+// scenario takes a second. Points that turn out to be equal after building may run in two
+// tasks, with the same results.
+func (p *Plan) KeepShard(s sweep.Shard) {
 	all := p.different()
 	costs := make([]float64, len(all))
 	for i, point := range all {
 		costs[i] = point.Cost
 	}
 	own := make(map[*sweep.Point]bool)
-	for i, task := range sweep.Deal(costs, s.Of) {
+	for i, task := range sweep.AssignTasks(costs, s.Of) {
 		own[all[i]] = task == s.Index
 	}
 	for i, list := range p.wanted {
@@ -182,7 +194,7 @@ func (p *Plan) Deal(s sweep.Shard) {
 	p.dealt = true
 }
 
-// Prepare builds every point and finds those that are the same.
+// Prepare builds every point and merges equal ones.
 func (p *Plan) Prepare(ctx context.Context, r *sweep.Runner, options string) error {
 	known, err := r.Ready(ctx, p.different(), options)
 	if err != nil {
@@ -190,7 +202,7 @@ func (p *Plan) Prepare(ctx context.Context, r *sweep.Runner, options string) err
 	}
 	for i, e := range p.Experiments {
 		if p.dealt {
-			break // who has all points knows what they measure
+			break // the process with all points checks them
 		}
 		if err := e.checkMeasures(r, p.wanted[i], known); err != nil {
 			return fmt.Errorf("%s: %w", e.file, err)
@@ -215,7 +227,7 @@ func (p *Plan) Prepare(ctx context.Context, r *sweep.Runner, options string) err
 	return nil
 }
 
-// checkMeasures finds metrics that runs will not have, before they run.
+// checkMeasures returns an error if the runs will not have a metric or count.
 func (e *Experiment) checkMeasures(r *sweep.Runner, points []wanted, known []string) error {
 	if !e.Simulated() {
 		return nil
@@ -251,8 +263,8 @@ func (e *Experiment) checkMeasures(r *sweep.Runner, points []wanted, known []str
 	return nil
 }
 
-// checkColumns finds columns that a table does not have: of numbers where values are
-// read, of any kind where rows are chosen.
+// checkColumns returns an error if a table does not have a column. Values need columns of
+// numbers; row filters may use any.
 func checkColumns(tables map[string][]probe.Column, table string, rows map[string]string, columns []string) error {
 	if tables[table] == nil {
 		return registry.Unknown("table", table, slices.Sorted(maps.Keys(tables)))
@@ -276,14 +288,15 @@ func checkColumns(tables map[string][]probe.Column, table string, rows map[strin
 	}
 	for _, c := range columns {
 		if c != "" && !slices.Contains(numbers, c) {
-			return registry.Unknown("column of numbers", c, numbers)
+			return registry.Unknown("numeric column", c, numbers)
 		}
 	}
 	return nil
 }
 
-// Collect turns the rows of the points into results, one per experiment. Points of a
-// run that was interrupted before their turn are left out.
+// Collect turns the rows of the points into results, one per experiment. Points that an
+// interrupted command did not reach are omitted. If a metric needs the runs of all schemes, so are
+// points without them.
 func (p *Plan) Collect(store *sweep.Store, rows []sweep.Row) ([]*Result, error) {
 	program, err := sweep.Executable()
 	if err != nil {
@@ -297,17 +310,18 @@ func (p *Plan) Collect(store *sweep.Store, rows []sweep.Row) ([]*Result, error) 
 				return nil, err
 			}
 		}
+		among := finishers{store: store, rows: rows, plan: p.wanted[i], known: make(map[peers][]bool)}
 		for _, w := range p.wanted[i] {
 			if w.part != nil {
 				r.Points = append(r.Points, *w.part)
 				continue
 			}
-			if rows[w.point.Index].Point == nil {
+			if rows[w.point.Index].Point == nil || e.common() && !among.complete(w.peers()) {
 				continue
 			}
-			point, err := e.collect(&w, &rows[w.point.Index], store.Path(w.point))
+			point, err := e.collect(&w, &rows[w.point.Index], store.Path(w.point), &among)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w (is it damaged? Without the folder %s the point is computed again)", w.point.Label, err, store.Path(w.point))
+				return nil, fmt.Errorf("%s: %w; fix: if the results are damaged, delete %s to compute the point again", w.point.Label, err, store.Path(w.point))
 			}
 			r.Points = append(r.Points, *point)
 		}
@@ -317,7 +331,7 @@ func (p *Plan) Collect(store *sweep.Store, rows []sweep.Row) ([]*Result, error) 
 	return list, nil
 }
 
-// took is how long the runs of an experiment took on one core, 0 unless all are known.
+// took returns the core seconds of the runs of an experiment, or 0 unless all are known.
 func (p *Plan) took(experiment int, rows []sweep.Row) float64 {
 	sum := 0.0
 	if part := p.parts[experiment]; part != nil {
@@ -339,18 +353,24 @@ func (p *Plan) took(experiment int, rows []sweep.Row) float64 {
 	return sum
 }
 
-func (e *Experiment) collect(w *wanted, row *sweep.Row, folder string) (*PointResult, error) {
+func (e *Experiment) collect(w *wanted, row *sweep.Row, folder string, f *finishers) (*PointResult, error) {
 	p := &PointResult{
-		Place: w.Place, Seed: w.point.Seed, Scenario: w.point.Key.Scenario,
+		Position: w.Position, Seed: w.point.Seed, Scenario: w.point.Key.Scenario,
 		Code: row.Verdict.Code, Message: row.Verdict.Message, Values: map[string]float64{},
 	}
-	if row.Verdict.Unfinished > 0 { // counted, and judged by the claims
+	if row.Verdict.Unfinished > 0 { // counts of unfinished flows decide instead
 		p.Code, p.Message = 0, ""
 	}
 	if !row.Results {
 		return p, nil
 	}
+	var among []bool
 	var err error
-	p.Values, p.Distributions, err = e.extract(folder)
+	if e.common() {
+		if among, err = f.of(w.peers()); err != nil {
+			return nil, err
+		}
+	}
+	p.Values, p.Distributions, err = e.extract(folder, among)
 	return p, err
 }

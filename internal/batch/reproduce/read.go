@@ -16,17 +16,17 @@ import (
 	"github.com/xoff-net/xoff/internal/yaml"
 )
 
-// Built returns the experiments that are part of the program.
-func Built() ([]*Experiment, error) { return Read(experiments.Files, "experiments") }
+// BuiltIn returns the experiments that are built into xoff.
+func BuiltIn() ([]*Experiment, error) { return Read(experiments.Files, "experiments") }
 
-// paperFile is what all experiments of a folder share.
+// paperFile is the name of the file that describes the paper of a folder.
 const paperFile = "paper.yaml"
 
-// idLetters can be part of an ID.
+// idLetters are the characters of IDs.
 const idLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/"
 
-// Read reads every experiment of a tree PAPER/FIGURE.yaml, in order of papers,
-// then of figures. Messages name files below a folder.
+// Read reads all experiments of a tree PAPER/FIGURE.yaml, ordered by paper and figure.
+// Messages prefix file names with below.
 func Read(files fs.FS, below string) ([]*Experiment, error) {
 	names, err := fs.Glob(files, "*/"+paperFile)
 	if err != nil {
@@ -50,19 +50,22 @@ func Read(files fs.FS, below string) ([]*Experiment, error) {
 		for _, figure := range figures {
 			e := &Experiment{ID: strings.TrimSuffix(figure, ".yaml"), Paper: p, file: path.Join(below, figure)}
 			if strings.Trim(e.ID, idLetters) != "" {
-				return nil, fmt.Errorf("%s: files of results have the name of the experiment; allowed: letters, digits, - and _", e.file)
+				return nil, fmt.Errorf("invalid experiment file name: %s (expected letters, digits, - and _)", e.file)
 			}
-			places, err := decode(files, figure, e.file, "experiment", &e.Spec)
+			locations, err := decode(files, figure, e.file, "experiment", &e.Spec)
 			if err != nil {
 				return nil, err
 			}
-			if err := e.inherit(places, list); err != nil {
+			if err := e.inherit(locations, list); err != nil {
 				return nil, err
 			}
-			if err := e.readBase(places, files); err != nil {
+			if err := e.readBase(locations, files); err != nil {
 				return nil, err
 			}
-			if err := e.check(places); err != nil {
+			if err := e.combine(locations); err != nil {
+				return nil, err
+			}
+			if err := e.check(locations); err != nil {
 				return nil, err
 			}
 			list = append(list, e)
@@ -74,7 +77,7 @@ func Read(files fs.FS, below string) ([]*Experiment, error) {
 	return list, nil
 }
 
-func decode(files fs.FS, name, shown, what string, into any) (*yaml.Places, error) {
+func decode(files fs.FS, name, shown, what string, into any) (*yaml.Locations, error) {
 	data, err := fs.ReadFile(files, name)
 	if err != nil {
 		return nil, err
@@ -82,8 +85,8 @@ func decode(files fs.FS, name, shown, what string, into any) (*yaml.Places, erro
 	return yaml.Read(shown, data, what, into)
 }
 
-// inherit takes over what the experiment leaves to another one.
-func (e *Experiment) inherit(at *yaml.Places, before []*Experiment) error {
+// inherit copies unset fields from the experiment that Like names.
+func (e *Experiment) inherit(at *yaml.Locations, before []*Experiment) error {
 	if e.Like == "" {
 		return nil
 	}
@@ -106,12 +109,12 @@ func (e *Experiment) inherit(at *yaml.Places, before []*Experiment) error {
 		return nil
 	}
 	if names == nil {
-		return at.Errorf("like", "there is no experiment before this one; allowed: without like")
+		return at.Errorf("like", "there is no earlier experiment to inherit from; fix: remove like")
 	}
 	return at.Errorf("like", "%w", registry.Unknown("experiment before this one", e.Like, names))
 }
 
-// only is the sweep without changes at values that are not there.
+// only returns the sweep without changes at other values.
 func (x Sweep) only(values []string) Sweep {
 	also := make(map[string][]string)
 	for v, set := range x.Also {
@@ -123,16 +126,16 @@ func (x Sweep) only(values []string) Sweep {
 	return x
 }
 
-// readBase finds the scenario that points start from.
-func (e *Experiment) readBase(at *yaml.Places, files fs.FS) error {
+// readBase reads the base scenario.
+func (e *Experiment) readBase(at *yaml.Locations, files fs.FS) error {
 	switch {
 	case e.Base == "":
 	case strings.HasSuffix(e.Base, ".yaml"):
 		data, err := fs.ReadFile(files, path.Join(e.Paper.Name, e.Base))
 		if err != nil || path.Dir(e.Base) == "." {
-			return at.Errorf("base", "there is no scenario %q; allowed: an example, or a file in a folder beside the experiments, such as scenarios/mine.yaml", e.Base)
+			return at.Errorf("base", "there is no scenario %q (expected an example, or a file in a subfolder of the paper, such as scenarios/mine.yaml)", e.Base)
 		}
-		// Files that the scenario names are found beside it.
+		// Files that the scenario names are relative to it.
 		e.base, e.scenario = path.Join(path.Dir(e.file), e.Base), string(data)
 	default:
 		x, err := examples.Get(e.Base)
@@ -144,7 +147,7 @@ func (e *Experiment) readBase(at *yaml.Places, files fs.FS) error {
 	return nil
 }
 
-// fill gives a value to what has none.
+// fill sets *v to from if it is zero.
 func fill[T any](v *T, from T) {
 	if reflect.ValueOf(*v).IsZero() {
 		*v = from
@@ -164,8 +167,8 @@ func byNumber(a, b string) int {
 	return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
-// Choose returns the experiments that ids name: dsh/5, or dsh for all of a paper.
-// None means all.
+// Choose returns the experiments with the given IDs: dsh/5, or dsh for all of a paper.
+// Without IDs it returns all.
 func Choose(all []*Experiment, ids []string) ([]*Experiment, error) {
 	if len(ids) == 0 {
 		return all, nil
@@ -191,8 +194,8 @@ func Choose(all []*Experiment, ids []string) ([]*Experiment, error) {
 	return chosen, nil
 }
 
-// At leaves out experiments that are not run at a scale. One that is named by its id
-// is missed, and so is the first one when none is left.
+// At returns the experiments that have a scale. It returns an error if an experiment named
+// by its ID does not have it, or none has.
 func At(list []*Experiment, ids []string, scale string) ([]*Experiment, error) {
 	var kept []*Experiment
 	var missed *Experiment
@@ -205,7 +208,7 @@ func At(list []*Experiment, ids []string, scale string) ([]*Experiment, error) {
 		}
 	}
 	if missed != nil && (len(kept) == 0 || slices.Contains(ids, missed.ID)) {
-		return nil, fmt.Errorf("%s has no %s scale; allowed: --scale %s", missed.ID, scale, Full)
+		return nil, fmt.Errorf("%s has no %s scale; fix: use --scale %s", missed.ID, scale, Full)
 	}
 	return kept, nil
 }
@@ -237,7 +240,7 @@ func (e *Experiment) countNames() []string {
 	return names
 }
 
-// xValues are the values of all scales.
+// xValues returns the values of x of all scales.
 func (e *Experiment) xValues() []string {
 	values := slices.Clone(e.Scales.Paper.X)
 	for _, v := range e.Scales.Quick.X {

@@ -15,7 +15,7 @@ func TestDeepBuiltScenarios(t *testing.T) {
 
 func TestDeepBuilt(t *testing.T) {
 	deep.Turn(t)
-	all, err := Built()
+	all, err := BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
-// The experiments that are part of xoff are sound, and each point of the quick scale is
-// a valid scenario; TestDeepBuilt is the same for the paper's scale.
+// The experiments built into xoff are complete, and each point of the quick scale is a valid
+// scenario. TestDeepBuilt checks the paper scale.
 func TestBuilt(t *testing.T) {
-	all, err := Built()
+	all, err := BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,10 +25,10 @@ func TestBuilt(t *testing.T) {
 	for _, e := range all {
 		ids += e.ID + " "
 		if e.About == "" || len(e.Claims) == 0 {
-			t.Errorf("%s says nothing", e.ID)
+			t.Errorf("%s has no about or no claims", e.ID)
 		}
 		if reading := strings.Contains(e.ID, "-"); !reading && !e.Has(Quick) {
-			t.Errorf("%s is a figure and has no quick scale", e.ID)
+			t.Errorf("%s is a figure without a quick scale", e.ID)
 		}
 	}
 	at := 0
@@ -54,15 +54,15 @@ func validScale(t *testing.T, all []*Experiment, scale string, seeds int) {
 		if n := e.Scale(scale).Seeds; e.Simulated() && n < seeds {
 			t.Errorf("%s has %d seeds at scale %s, want %d or more", e.ID, n, scale, seeds)
 		}
-		e.Scale(scale).Seeds = min(1, e.Scale(scale).Seeds) // scenarios of a place differ in the seed only
+		e.Scale(scale).Seeds = min(1, e.Scale(scale).Seeds) // scenarios of a position differ only in the seed
 	}
 	if _, err := NewPlan(list, scale); err != nil {
 		t.Error(err)
 	}
 }
 
-// Every point of every experiment can be built at the quick scale, and has the metrics and
-// counts that are read from it; TestDeepBuiltScenarios is the same for the paper's scale.
+// Every point of the quick scale can be built and has the metrics and counts of its
+// experiment. TestDeepBuiltScenarios checks the paper scale.
 func TestBuiltScenarios(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -71,11 +71,10 @@ func TestBuiltScenarios(t *testing.T) {
 	testBuilt(t, Quick)
 }
 
-// testBuilt builds all points of a scale. Flows arrive for a moment only, which keeps this
-// short.
+// testBuilt builds all points of a scale, with short arrivals to save time.
 func testBuilt(t *testing.T, scale string) {
 	t.Helper()
-	built, err := Built()
+	built, err := BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +88,11 @@ func testBuilt(t *testing.T, scale string) {
 		s.Also = nil
 		switch {
 		case !e.Simulated():
+		case e.ID == "dsh/16": // bursts are rare
+			s.Set = slices.Concat(s.Set, []string{"run.arrivals=10ms"})
 		case !strings.Contains(strings.Join(e.Set, " "), "run.arrivals="):
 			s.Set = slices.Concat(s.Set, []string{"run.arrivals=60us", "run.measure={from: 10us, to: 60us}"})
-		case e.Paper.Name == "bifrost" && !e.listed(t): // flows start at 6 ms; cases have arrivals of their own
+		case e.Paper.Name == "bifrost" && !e.listed(t): // flows start at 6 ms; cases set their own arrivals
 			s.Set, s.Also = slices.Concat(s.Set, []string{"run.arrivals=8ms"}), make(map[string][]string)
 			for _, c := range e.caseNames() {
 				s.Also[c] = []string{"run.arrivals=8ms"}
@@ -108,20 +109,20 @@ func testBuilt(t *testing.T, scale string) {
 	if err := plan.Prepare(t.Context(), r, ""); err != nil {
 		t.Fatal(err)
 	}
-	// Fig. 17, 18 and 19 are the same runs, those of DSH in Fig. 21 as well.
-	wanted, places := 0, make(map[string]int)
+	// Fig. 17, 18 and 19 share their runs, and so do the runs of DSH in Fig. 21.
+	wanted, positions := 0, make(map[string]int)
 	for i, e := range all {
 		wanted += len(plan.wanted[i])
-		places[e.ID] = len(plan.wanted[i])
+		positions[e.ID] = len(plan.wanted[i])
 	}
-	if shared := wanted - len(plan.Points); shared < 2*places["dsh/17"]+places["dsh/21"]/2 {
+	if shared := wanted - len(plan.Points); shared < 2*positions["dsh/17"]+positions["dsh/21"]/2 {
 		t.Errorf("scale %s: %d of %d points are shared", scale, shared, wanted)
 	}
 }
 
-// quick keeps what the rules say it must: only hosts, time and points shrink.
+// The quick scale keeps the model: only hosts, time and points are reduced.
 func TestQuickKeepsTheModel(t *testing.T) {
-	all, err := Built()
+	all, err := BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func TestQuickKeepsTheModel(t *testing.T) {
 		if !e.Simulated() {
 			continue
 		}
-		at := e.places(Quick)[0]
+		at := e.positions(Quick)[0]
 		quick, err := e.config(Quick, at)
 		if err != nil {
 			t.Fatal(err)
@@ -148,24 +149,24 @@ func TestQuickKeepsTheModel(t *testing.T) {
 		}
 		share := float64(quick.Run.Arrivals) / float64(paper.Run.Arrivals)
 		for _, part := range []string{"\nswitch:", "\nhosts:", "\nclasses:", "\nworkload:"} {
-			if was, want := section(string(a), part), section(string(b), part); was != want && was != fewer(want, share) {
+			if got, want := section(string(a), part), section(string(b), part); got != want && got != fewer(want, share) {
 				t.Errorf("%s: %s differs between the scales", e.ID, strings.TrimSpace(part))
 			}
 		}
 	}
 }
 
-// fewer has a share of the requests: a number of them in all shrinks with the time in
-// which they come, as 376 in 500 ms are 105 in 140 ms.
+// fewer scales the number of requests with the time in which they arrive: 376 in 500 ms
+// become 105 in 140 ms.
 func fewer(workload string, share float64) string {
 	return regexp.MustCompile(`(?m)^( +count: )(\d+)$`).ReplaceAllStringFunc(workload, func(line string) string {
 		key, text, _ := strings.Cut(line, ": ")
-		n, _ := strconv.ParseFloat(text, 64) // the pattern has digits only
+		n, _ := strconv.ParseFloat(text, 64) // the pattern allows only digits
 		return fmt.Sprintf("%s: %.0f", key, n*share)
 	})
 }
 
-// section is a top-level key of a resolved scenario with all below it.
+// section returns a top-level key of a resolved scenario with everything below it.
 func section(text, key string) string {
 	_, rest, _ := strings.Cut(text, key)
 	for i := 1; i < len(rest); i++ {
@@ -203,71 +204,72 @@ func toy(text string) fstest.MapFS {
 	}
 }
 
-// Every mistake has its place and says what is allowed.
+// Every mistake is reported with its location and what is expected.
 func TestMistakes(t *testing.T) {
 	if _, err := Read(toy(sound), "experiments"); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ old, new, want string }{
-		{"title: Toy", "titel: Toy", `experiments/toy/1.yaml:1:1: experiment: unknown key "titel" (did you mean "title"?); allowed: title, figure`},
-		{"seeds: 2", "seeds: two", `experiments/toy/1.yaml:7:28: scales.quick.seeds: "two" does not fit here; allowed: a whole number`},
-		{"seeds: 2", "seeds: 0", `experiments/toy/1.yaml:7:28: scales.quick.seeds: 0 seeds; allowed: 1 to 1000`},
-		{"base: incast", "base: incats", `experiments/toy/1.yaml:3:7: base: unknown template "incats" (did you mean "incast"?); allowed: `},
-		{"base: incast", "base: mine.yaml", `experiments/toy/1.yaml:3:7: base: there is no scenario "mine.yaml"; allowed: an example, or a file in a folder beside`},
-		{"base: incast\n", "", `experiments/toy/1.yaml:1:1: base: allowed: either base (an example), or compute.function`},
-		{"base: incast", "like: toy/2\nbase: incast", `experiments/toy/1.yaml:3:7: like: there is no experiment before this one`},
-		{"{name: DSH}", "{name: SIH}", `experiments/toy/1.yaml:4:25: schemes[1]: "SIH" is there twice; allowed: each name once`},
-		{"x: [1/8], ", "", `experiments/toy/1.yaml:7:3: scales.quick: x is missing; allowed: the values of the axis`},
+		{"title: Toy", "titel: Toy", `experiments/toy/1.yaml:1:1: experiment: unknown key "titel"`},
+		{"seeds: 2", "seeds: two", `experiments/toy/1.yaml:7:28: scales.quick.seeds: `},
+		{"seeds: 2", "seeds: 0", `experiments/toy/1.yaml:7:28: scales.quick.seeds: number of seeds is 0 (expected 1 to 1000)`},
+		{"base: incast", "base: incats", `experiments/toy/1.yaml:3:7: base: unknown template "incats"`},
+		{"base: incast", "base: mine.yaml", `experiments/toy/1.yaml:3:7: base: there is no scenario "mine.yaml" (expected an example, or a file in a subfolder of the paper`},
+		{"base: incast\n", "", `experiments/toy/1.yaml:1:1: base: base and compute.function are both set or both missing (expected base with an example, or compute.function)`},
+		{"base: incast", "like: toy/2\nbase: incast", `experiments/toy/1.yaml:3:7: like: there is no earlier experiment to inherit from`},
+		{"{name: DSH}", "{name: SIH}", `experiments/toy/1.yaml:4:25: schemes[1]: "SIH" is used twice (expected each name once)`},
+		{"x: [1/8], ", "", `experiments/toy/1.yaml:7:3: scales.quick: x is missing (expected the values of the axis)`},
 		{"set: [switch.policy.alpha=$x]", "set: []", `experiments/toy/1.yaml:7:11: scales.quick.x: the values change nothing`},
-		{"summary: fct_ps.mean", "title: FCT", `experiments/toy/1.yaml:10:6: metrics[0]: allowed: either summary (a number), or table and value (a distribution)`},
-		{"metrics: [fct]", "metrics: [fcts]", `experiments/toy/1.yaml:14:19: panels[0].metrics: unknown metric "fcts" (did you mean "fct"?); allowed: fct, peaks`},
-		{"metrics: [fct]", "metrics: [peaks]", `experiments/toy/1.yaml:14:6: panels[0].statistic: "" is no statistic; allowed: mean, min, max, sum, count, p50`},
-		{"paper: {x: [1/8, 1/4]", "paper: {x: [1/8, dt]", `experiments/toy/1.yaml:14:12: panels[0].kind: lines are drawn over numbers, and "dt" of x is none; allowed: bars`},
-		{"kind: lines", "kind: pie", `experiments/toy/1.yaml:14:12: panels[0].kind: unknown kind "pie"; allowed: lines, bars, cdf, trace`},
-		{"metric: fct, scheme: DSH", "metric: fct, scheme: ADH", `experiments/toy/1.yaml:16:64: claims[0].scheme: unknown scheme "ADH"; allowed: SIH, DSH`},
-		{"operator: change", "operator: changes", `experiments/toy/1.yaml:16:112: claims[0].operator: unknown operator "changes" (did you mean "change"?)`},
-		{"operator: change", "operator: value", `claims[0].baseline: value; allowed: a baseline with change, ratio, lessens, about, and only there`},
-		{`paper: "-10"`, `paper: about ten`, `claims[0].paper: "about ten"; allowed: the number of the paper, with its digits`},
+		{"summary: fct_ps.mean", "title: FCT", `experiments/toy/1.yaml:10:6: metrics[0]: summary and table are both set or both missing (expected summary for a number, or table and value for a distribution)`},
+		{"metrics: [fct]", "metrics: [fcts]", `experiments/toy/1.yaml:14:19: panels[0].metrics: unknown metric "fcts"`},
+		{"metrics: [fct]", "metrics: [peaks]", `experiments/toy/1.yaml:14:6: panels[0].statistic: unknown statistic "" (allowed: mean, min, max, sum, count, `},
+		{"paper: {x: [1/8, 1/4]", "paper: {x: [1/8, dt]", `experiments/toy/1.yaml:14:12: panels[0].kind: a panel of lines has x value "dt" (expected numbers); fix: use bars`},
+		{"kind: lines", "kind: pie", `experiments/toy/1.yaml:14:12: panels[0].kind: unknown kind "pie"`},
+		{"metric: fct, scheme: DSH", "metric: fct, scheme: ADH", `experiments/toy/1.yaml:16:64: claims[0].scheme: unknown scheme "ADH"`},
+		{"operator: change", "operator: changes", `experiments/toy/1.yaml:16:112: claims[0].operator: unknown operator "changes"; did you mean "change"? (allowed: `},
+		{"operator: change", "operator: value", `claims[0].baseline: baseline and operator value do not match (expected a baseline with change, ratio, lessens and about, and only there)`},
+		{`paper: "-10"`, `paper: about ten`, `claims[0].paper: bad number: "about ten" (expected the number as printed in the paper)`},
 		{"x: 1/8, base", "x: 1/16, base", `claims[0].x: unknown value "1/16"`},
-		{"x: 1/8, base", "base", `claims[0].x: there is none; allowed: 1/8, 1/4, most, least, mean, all`},
-		{"metric: fct, scheme", "metric: peaks, statistic: p200, scheme", `claims[0].statistic: "p200" is no statistic`},
-		{"claim: T-1, verdict: inconclusive", "claim: T-2, verdict: inconclusive", `deviations[0].claim: unknown claim "T-2" (did you mean "T-1"?)`},
+		{"x: 1/8, base", "base", `claims[0].x: x is missing (allowed: 1/8, 1/4, most, least, mean, all)`},
+		{"metric: fct, scheme", "metric: peaks, statistic: p200, scheme", `claims[0].statistic: unknown statistic "p200"`},
+		{"claim: T-1, verdict: inconclusive", "claim: T-2, verdict: inconclusive", `deviations[0].claim: unknown claim "T-2"; did you mean "T-1"? (allowed: `},
+		{"verdict: inconclusive", "verdict: inconclusive, cause: noise", `deviations[0].cause: unknown cause "noise" (allowed: set-up not stated, data, paper, ours)`},
 		{"verdict: inconclusive", "verdict: reproduced", `deviations[0].verdict: unknown verdict "reproduced"`},
 		{"seeds: 2", "seeds: 2, also: {1/9: [run.arrivals=1ms]}", `scales.quick.also: unknown value or case "1/9"`},
-		{"summary: fct_ps.mean", "summary: fct_ps.mean, rows: {measured: 1}", `metrics[0]: allowed: value, and perhaps over, along and rows, are columns of a table`},
-		{"kind: lines, metrics: [fct]", "kind: trace, metrics: [peaks]", `panels[0].metrics: peaks is not kept over time; allowed: a metric with along`},
-		{"kind: lines, metrics: [fct]", "kind: cdf, metrics: [peaks], statistic: p50", `panels[0].statistic: cdf shows all values; allowed: none`},
-		{"x: 1/8, base", "x: all, base", `claims[0].x: change has one number; allowed: one value, or most, least, mean of a change`},
-		{"x: 1/8, baseline: {scheme: SIH}, operator: change, paper: \"-10\"", "x: most, operator: zero", `claims[0].x: "most" chooses among changes; allowed: one value, or all`},
-		{"counts: [{name: flows,", "counts: [{name: fct,", `experiments/toy/1.yaml:12:17: counts[0].name: "fct" is the name of a metric, too; allowed: each name once`},
-		{", operator: change", "", `experiments/toy/1.yaml:16:10: claims[0].id: metric or operator is missing; allowed: both`},
-		{`paper: "-10"`, "paper: nan", `claims[0].paper: "nan"; allowed: the number of the paper`},
-		{"base: incast", "like: toy/0", `experiments/toy/1.yaml:3:7: like: there is no experiment before this one; allowed: without like`},
+		{"summary: fct_ps.mean", "summary: fct_ps.mean, rows: {measured: 1}", `metrics[0]: table and value do not match (expected both, and over, along and rows only with a table)`},
+		{"kind: lines, metrics: [fct]", "kind: trace, metrics: [peaks]", `panels[0].metrics: peaks is not stored over time (expected a metric with along)`},
+		{"kind: lines, metrics: [fct]", "kind: cdf, metrics: [peaks], statistic: p50", `panels[0].statistic: a panel of kind cdf shows all values; fix: remove statistic`},
+		{"x: 1/8, base", "x: all, base", `claims[0].x: change needs one number (expected one value, or most, least, mean of a change)`},
+		{"x: 1/8, baseline: {scheme: SIH}, operator: change, paper: \"-10\"", "x: most, operator: zero", `claims[0].x: "most" selects among changes (expected one value, all, or most with order, nonzero, above or below)`},
+		{"counts: [{name: flows,", "counts: [{name: fct,", `experiments/toy/1.yaml:12:17: counts[0].name: "fct" is also the name of a metric (expected each name once)`},
+		{", operator: change", "", `experiments/toy/1.yaml:16:10: claims[0].id: metric or operator is missing (expected both)`},
+		{`paper: "-10"`, "paper: nan", `claims[0].paper: bad number: "nan" (expected the number as printed`},
+		{"base: incast", "like: toy/0", `experiments/toy/1.yaml:3:7: like: there is no earlier experiment to inherit from; fix: remove like`},
 		{`x: 1/8, baseline: {scheme: SIH}, operator: change, paper: "-10"`, "operator: order, order: [1/8, 1/2]", `claims[0].order: unknown value "1/2"`},
-		{`x: 1/8, baseline: {scheme: SIH}, operator: change, paper: "-10"`, "x: 1/8, operator: order, order: [1/8, 1/4]", `claims[0].order: allowed: two schemes or more, the one with the least first; or, with scheme and without x, two values of x or more`},
-		{`scheme: DSH, x: 1/8, baseline: {scheme: SIH}, operator: change, paper: "-10"`, "x: 1/8, operator: order, order: [DSH]", `claims[0].order: allowed: two schemes or more`},
-		{"kind: headline, ", "", `experiments/toy/1.yaml:16:10: claims[0].id: kind is missing; allowed: kind: headline, reading, sanity`},
-		{"kind: headline", "kind: main", `claims[0].kind: unknown kind "main"; allowed: headline, reading, sanity`},
-		{", {name: unfinished, summary: flows.unfinished, of: flows}", "", `experiments/toy/1.yaml:12:1: counts: nothing counts unfinished flows, which can make T-1 inconclusive; allowed: a count such as`},
-		{"of: flows", "of: flow", `counts[1].of: unknown count "flow" (did you mean "flows"?)`},
-		{`operator: change, paper: "-10"`, "operator: about, breaks: DSH", `claims[0].within: about the same needs one bound; allowed: paper, or within, in percentage points above 0`},
-		{`operator: change, paper: "-10"`, "operator: about, within: 15", `claims[0].breaks: there is none; allowed: a scheme that breaks the bound: SIH, DSH`},
+		{`x: 1/8, baseline: {scheme: SIH}, operator: change, paper: "-10"`, "x: 1/8, operator: order, order: [1/8, 1/4]", `claims[0].order: bad order (expected at least two schemes in ascending order of the metric; or, with scheme and without x, at least two values of x)`},
+		{`scheme: DSH, x: 1/8, baseline: {scheme: SIH}, operator: change, paper: "-10"`, "x: 1/8, operator: order, order: [DSH]", `claims[0].order: bad order (expected at least two schemes`},
+		{"kind: headline, ", "", `experiments/toy/1.yaml:16:10: claims[0].id: kind is missing (allowed: headline, reading, sanity)`},
+		{"kind: headline", "kind: main", `claims[0].kind: unknown kind "main"`},
+		{", {name: unfinished, summary: flows.unfinished, of: flows}", "", `experiments/toy/1.yaml:12:1: counts: no count of unfinished flows for claim T-1 (expected a count such as`},
+		{"of: flows", "of: flow", `counts[1].of: unknown count "flow"; did you mean "flows"? (allowed: `},
+		{`operator: change, paper: "-10"`, "operator: about, breaks: DSH", `claims[0].within: about needs one bound (expected either paper or within, in percentage points above 0)`},
+		{`operator: change, paper: "-10"`, "operator: about, within: 15", `claims[0].breaks: breaks is missing (expected a scheme that exceeds the bound: SIH, DSH)`},
 		{`operator: change, paper: "-10"`, "operator: about, within: 15, breaks: XSH", `claims[0].breaks: unknown scheme "XSH"`},
-		{`paper: "-10"`, `paper: "-10", within: 5`, `claims[0].within: change; allowed: within and breaks only with about`},
-		{"value: bytes", "value: bytes, unfinished: end of run", `metrics[1].unfinished: only completion times have a bound; allowed: with table: flows and value: fct_ps or slowdown`},
-		{"summary: fct_ps.mean", "table: flows, value: fct_ps, unfinished: never", `metrics[0].unfinished: unknown word "never"; allowed: end of run`},
+		{`paper: "-10"`, `paper: "-10", within: 5`, `claims[0].within: within or breaks is set for operator change (expected only for about)`},
+		{"value: bytes", "value: bytes, unfinished: end of run", `metrics[1].unfinished: unfinished is set for a metric other than completion times (expected table: flows and value: fct_ps or slowdown`},
+		{"summary: fct_ps.mean", "table: flows, value: fct_ps, unfinished: never", `metrics[0].unfinished: unknown value "never"`},
 		{"title: Toy", "title: [Toy", `experiments/toy/1.yaml:`},
 	} {
 		text := strings.Replace(sound, c.old, c.new, 1)
 		if text == sound {
-			t.Fatalf("%q is not there", c.old)
+			t.Fatalf("%q is not in the text", c.old)
 		}
 		_, err := Read(toy(text), "experiments")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got\n%v\nwant\n%s", c.new, err, c.want)
 		}
 	}
-	// A value that the scenario does not take is found when points are planned.
+	// An unknown key of the scenario is found when points are planned.
 	list, err := Read(toy(strings.Replace(sound, "alpha=$x", "alfa=$x", 1)), "experiments")
 	if err != nil {
 		t.Fatal(err)
@@ -278,21 +280,20 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// Headline claims are parts of rows of the paper, and each row has claims or a reason to
-// have none.
+// Headline claims belong to rows of the paper, and each row has claims or a reason for none.
 func TestRows(t *testing.T) {
 	const row = "rows: [{id: T, text: it gains, says: it does}]\n"
 	named := strings.Replace(sound, "kind: headline,", "kind: headline, row: T,", 1)
 	for _, c := range []struct{ paper, figure, want string }{
 		{row, named, ""},
 		{row, strings.Replace(sound, "kind: headline,", "kind: sanity, row: T,", 1), ""},
-		{row, sound, `experiments/toy/1.yaml:16:10: claims[0].id: row is missing; allowed: T, the rows of paper.yaml`},
-		{row, strings.Replace(named, "row: T", "row: U", 1), `claims[0].row: unknown row "U"; allowed: T`},
-		{row, strings.Replace(named, "headline", "reading", 1), `experiments/toy/paper.yaml:2:9: rows[0]: T; allowed: claims that name the row, or open`},
+		{row, sound, `experiments/toy/1.yaml:16:10: claims[0].id: row is missing (allowed: T, the rows of paper.yaml)`},
+		{row, strings.Replace(named, "row: T", "row: U", 1), `claims[0].row: unknown row "U"`},
+		{row, strings.Replace(named, "headline", "reading", 1), `experiments/toy/paper.yaml:2:9: rows[0]: claims and open of row T do not match`},
 		{"rows: [{id: T, text: it gains, open: no such switch}]\n", strings.Replace(sound, "headline", "reading", 1), ""},
-		{"rows: [{id: T, text: it gains, open: no such switch}]\n", named, `rows[0]: T; allowed: claims that name the row, or open`},
-		{"rows: [{id: T, text: it gains}]\n", named, `rows[0]: allowed: text (what the paper says), and either says`},
-		{"rows: [{id: T, text: a, says: b}, {id: T, text: a, says: b}]\n", named, `rows[1]: "T" is there twice`},
+		{"rows: [{id: T, text: it gains, open: no such switch}]\n", named, `rows[0]: claims and open of row T do not match`},
+		{"rows: [{id: T, text: it gains}]\n", named, `rows[0]: incomplete row (expected text with the statement of the paper, and either says`},
+		{"rows: [{id: T, text: a, says: b}, {id: T, text: a, says: b}]\n", named, `rows[1]: "T" is used twice`},
 	} {
 		files := toy(c.figure)
 		files["toy/paper.yaml"].Data = []byte("title: A toy\n" + c.paper)
@@ -308,14 +309,14 @@ func TestSettingsOfCasesAndSchemes(t *testing.T) {
 		Cases:   []Variant{{Name: "a", Set: []string{"case=a"}}, {Name: "b", Set: []string{"case=b"}}},
 		Schemes: []Variant{{Name: "b", Set: []string{"scheme=b"}}, {Name: "c", Set: []string{"scheme=c"}}},
 	}}
-	for at, want := range map[Place][]string{{Case: "a", Scheme: "b"}: {"case=a", "scheme=b"}, {Case: "b", Scheme: "c"}: {"case=b", "scheme=c"}, {Case: "b", Scheme: "b"}: {"case=b", "scheme=b"}} {
+	for at, want := range map[Position][]string{{Case: "a", Scheme: "b"}: {"case=a", "scheme=b"}, {Case: "b", Scheme: "c"}: {"case=b", "scheme=c"}, {Case: "b", Scheme: "b"}: {"case=b", "scheme=b"}} {
 		if got := e.settings(Quick, at); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", at, got, want)
 		}
 	}
 }
 
-// The experiment that the documentation shows is one.
+// The example experiment in the documentation is valid.
 func TestDocumentedExample(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/reproduce.md")
 	if err != nil {
@@ -324,7 +325,7 @@ func TestDocumentedExample(t *testing.T) {
 	_, rest, _ := strings.Cut(string(text), "```yaml\n")
 	example, _, ok := strings.Cut(rest, "```")
 	if !ok {
-		t.Fatal("there is none")
+		t.Fatal("docs/reproduce.md has no YAML example")
 	}
 	list, err := Read(toy(example), "experiments")
 	if err != nil || len(list[0].Claims) != 1 {
@@ -342,13 +343,13 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%v: %v, %v", ids, list, err)
 		}
 	}
-	if _, err := Choose(all, []string{"toy/2"}); err == nil || !strings.Contains(err.Error(), `unknown experiment "toy/2" (did you mean "toy/1"?)`) {
+	if _, err := Choose(all, []string{"toy/2"}); err == nil || !strings.Contains(err.Error(), `unknown experiment "toy/2"; did you mean "toy/1"? (allowed: `) {
 		t.Error(err)
 	}
 }
 
-// An experiment without a quick scale is left out of it, unless it is named; one without
-// a paper scale is refused.
+// An experiment without the scale is skipped. It is an error if it is named by its ID or if
+// no experiment is left.
 func TestAt(t *testing.T) {
 	quick, paper := tiny(), tiny()
 	quick.ID, paper.ID = "toy/2", "toy/3"

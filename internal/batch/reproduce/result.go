@@ -14,49 +14,50 @@ import (
 	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
-// SchemaVersion numbers the layout of stored results.
+// SchemaVersion is the version of stored results.
 const SchemaVersion = 1
 
-// Result is what is kept of an experiment at one scale: enough to judge its claims
-// and to draw its figure again.
+// Result is the stored result of an experiment at one scale: enough to judge its claims and
+// to draw its figure.
 type Result struct {
 	Schema     int           `json:"schema"`
 	Experiment string        `json:"experiment"`
 	Scale      string        `json:"scale"`
-	Executable string        `json:"executable_sha256"`      // of the program that ran it
-	Seconds    float64       `json:"core_seconds,omitempty"` // from start to end of its runs, times their workers, all of them
+	Executable string        `json:"executable_sha256"`      // executable that ran it
+	Seconds    float64       `json:"core_seconds,omitempty"` // total duration of its runs times their workers
 	Points     []PointResult `json:"points"`
 }
 
-// PointResult is what is kept of one run. It is the same for every build of the
-// program that simulates the same.
+// PointResult is the stored result of one run. It is equal for every build of xoff with the
+// same model.
 type PointResult struct {
-	Place
+	Position
 	Seed          uint64                   `json:"seed"`
-	Scenario      string                   `json:"scenario_sha256"` // of the resolved scenario, its flows and its fabric
+	Scenario      string                   `json:"scenario_sha256"` // resolved scenario, its flows and its fabric
 	Code          int                      `json:"code"`            // exit code of the run
 	Message       string                   `json:"message,omitempty"`
 	Values        map[string]float64       `json:"values"` // metrics and counts
 	Distributions map[string]*Distribution `json:"distributions,omitempty"`
 }
 
-// Place is where in the figure a point belongs; what does not exist is empty.
-type Place struct {
+// Position identifies a point of a figure, without its seed. Dimensions that the figure does
+// not have are empty.
+type Position struct {
 	Case   string `json:"case,omitempty"`
 	Scheme string `json:"scheme"`
 	X      string `json:"x,omitempty"`
 }
 
-func (p Place) String() string {
+func (p Position) String() string {
 	return strings.Join(slices.DeleteFunc([]string{p.Case, p.Scheme, p.X}, func(s string) bool { return s == "" }), ", ")
 }
 
-// FileName is that of the stored result of an experiment.
+// FileName returns the file name of a stored result.
 func FileName(id, scale string) string {
 	return strings.ReplaceAll(id, "/", "-") + "-" + scale + ".json"
 }
 
-// Write writes the result as JSON, a line per point.
+// Write writes the result as JSON with one line per point.
 func (r *Result) Write(w io.Writer) error {
 	head, err := json.Marshal(Result{Schema: r.Schema, Experiment: r.Experiment, Scale: r.Scale, Executable: r.Executable, Seconds: math.Round(r.Seconds), Points: []PointResult{}})
 	if err != nil {
@@ -78,7 +79,7 @@ func (r *Result) Write(w io.Writer) error {
 	return err
 }
 
-// encode is the line of a point: what --verify compares.
+// encode returns the line of a point, which --verify compares.
 func (p *PointResult) encode() (string, error) {
 	line, err := json.Marshal(p)
 	return string(line), err
@@ -92,10 +93,10 @@ func (r *Result) Save(folder string) error {
 	return disk.WriteFile(filepath.Join(folder, FileName(r.Experiment, r.Scale)), r.Write)
 }
 
-// hashLength is that of SHA-256 as text.
+// hashLength is the length of a SHA-256 hash in hexadecimal.
 const hashLength = 64
 
-// Load reads a stored result; it is nil when there is none.
+// Load reads a stored result. It returns nil if there is none.
 func Load(folder, id, scale string) (*Result, error) {
 	return load(filepath.Join(folder, FileName(id, scale)), id, scale)
 }
@@ -113,29 +114,29 @@ func load(path, id, scale string) (*Result, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if r.Schema != SchemaVersion || r.Experiment != id || r.Scale != scale || len(r.Executable) != hashLength {
-		return nil, fmt.Errorf("%s holds %s at scale %s in schema %d; allowed: %s, %s, %d (run it again)", path, r.Experiment, r.Scale, r.Schema, id, scale, SchemaVersion)
+		return nil, fmt.Errorf("%s contains %s at scale %s in schema %d (expected %s at scale %s in schema %d); fix: run the experiment again", path, r.Experiment, r.Scale, r.Schema, id, scale, SchemaVersion)
 	}
 	return r, nil
 }
 
-// places returns the points of the figure, seeds aside, in order.
-func (r *Result) places() []Place {
-	var list []Place
+// positions returns the positions of the points, in order.
+func (r *Result) positions() []Position {
+	var list []Position
 	for i := range r.Points {
-		if p := r.Points[i].Place; !slices.Contains(list, p) {
+		if p := r.Points[i].Position; !slices.Contains(list, p) {
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
-// series are the values of a metric at a place, by seed; ok is false where a seed
-// has none.
-func (r *Result) series(e *Experiment, at Place, metric, stat string) (values []float64, ok bool) {
+// series returns the values of a metric at a position, by seed; ok is false if a seed has
+// none.
+func (r *Result) series(e *Experiment, at Position, metric, stat string) (values []float64, ok bool) {
 	ok = true
 	for i := range r.Points {
 		p := &r.Points[i]
-		if p.Place != at {
+		if p.Position != at {
 			continue
 		}
 		v, known := p.Values[metric]
@@ -153,29 +154,29 @@ func (r *Result) series(e *Experiment, at Place, metric, stat string) (values []
 	return values, ok && len(values) > 0
 }
 
-// runs counts those of a place.
-func (r *Result) runs(at Place) int {
+// runs returns the number of runs at a position.
+func (r *Result) runs(at Position) int {
 	n := 0
 	for i := range r.Points {
-		if r.Points[i].Place == at {
+		if r.Points[i].Position == at {
 			n++
 		}
 	}
 	return n
 }
 
-// Trouble lists points that failed.
+// Trouble returns the highest exit code of the points and the messages of failed ones.
 func (r *Result) Trouble() (code int, lines []string) {
 	for i := range r.Points {
 		if p := &r.Points[i]; p.Code != 0 {
 			code = max(code, p.Code)
-			lines = append(lines, fmt.Sprintf("%s: %s, seed %d: %s", r.Experiment, p.Place, p.Seed, p.Message))
+			lines = append(lines, fmt.Sprintf("%s: %s, seed %d: %s", r.Experiment, p.Position, p.Seed, p.Message))
 		}
 	}
 	return code, lines
 }
 
-// sample is the mean over seeds with its interval.
+// sample returns the mean over seeds with its interval.
 func sample(values []float64) sweep.Sample {
 	s, _ := sweep.SampleOf(values)
 	return s

@@ -7,25 +7,25 @@ import (
 	"github.com/xoff-net/xoff/internal/render/report"
 )
 
-// apart shows how far the quick scale is from the paper's: every change and number that a
-// claim is about, at each point that both scales have. Claims about the most or the least
-// of a sweep compare different points when the sweeps differ; this does not. Nil when
+// compareScales returns a table that compares the quick scale with the paper scale: every
+// change and number of a claim, at each position that both scales have. A claim about the
+// largest or smallest change is compared at every position of its sweep. It returns nil if
 // there is nothing to compare.
-func (r *Results) apart() *report.Table {
+func (r *Results) compareScales() *report.Table {
 	e := r.Experiment
 	if r.Quick == nil || r.Paper == nil || !e.Simulated() || slices.Equal(e.Scales.Quick.Set, e.Scales.Paper.Set) {
 		return nil
 	}
 	t := &report.Table{
-		Caption: "How far quick is from the paper scale, at the points that both have: changes in percentage points, numbers in per cent of that of the paper scale",
-		Columns: []report.Column{{Name: "of"}, {Name: "at"}, {Name: "against"}, {Name: Quick, Align: report.Right}, {Name: "paper scale", Align: report.Right}, {Name: "apart", Align: report.Right}},
+		Caption: "Difference between the quick and the paper scale at common points: changes in percentage points, numbers in per cent of the paper scale",
+		Columns: []report.Column{{Name: "metric"}, {Name: "at"}, {Name: "compared with"}, {Name: Quick, Align: report.Right}, {Name: "paper scale", Align: report.Right}, {Name: "difference", Align: report.Right}},
 	}
-	var seen [][]string // several claims are about the same change
+	var seen [][]string // rows so far: several claims may use the same change
 	for i := range e.Claims {
-		for _, line := range r.changes(&e.Claims[i]) {
-			if !slices.ContainsFunc(seen, func(other []string) bool { return slices.Equal(other, line) }) {
-				seen = append(seen, line)
-				t.Row(line...)
+		for _, row := range r.scaleRows(&e.Claims[i]) {
+			if !slices.ContainsFunc(seen, func(other []string) bool { return slices.Equal(other, row) }) {
+				seen = append(seen, row)
+				t.Row(row...)
 			}
 		}
 	}
@@ -35,8 +35,8 @@ func (r *Results) apart() *report.Table {
 	return t
 }
 
-// changes has a line per point of a claim about a change or a number.
-func (r *Results) changes(c *Claim) [][]string {
+// scaleRows returns one row per position of a claim about a change or a number.
+func (r *Results) scaleRows(c *Claim) [][]string {
 	e := r.Experiment
 	switch c.Operator {
 	case opOrder, opLessens, opZero, opNonzero, opEqual:
@@ -46,44 +46,45 @@ func (r *Results) changes(c *Claim) [][]string {
 	if c.isSweep() {
 		values = e.Scales.Quick.X
 	}
-	what := e.metric(c.Metric).Title
+	title := e.metric(c.Metric).Title
 	if c.Statistic != "" {
-		what += ", " + c.Statistic
+		title += ", " + c.Statistic
 	}
-	var lines [][]string
+	var rows [][]string
 	for _, x := range values {
 		one := *c
 		one.X = x
-		quick, at, known := e.numberAt(r.Quick, &one)
-		paper, _, there := e.numberAt(r.Paper, &one)
-		if !known || !there {
+		quick, at, hasQuick := e.numberAt(r.Quick, &one)
+		paper, _, hasPaper := e.numberAt(r.Paper, &one)
+		if !hasQuick || !hasPaper {
 			continue
 		}
-		against, apart := "", "-"
+		baseline, difference := "", "-"
 		if at.against != nil {
-			against, apart = at.against[0].String(), fmt.Sprintf("%+.1f", quick.Value-paper.Value)
+			baseline, difference = at.against[0].String(), fmt.Sprintf("%+.1f", quick.Value-paper.Value)
 		} else if paper.Value != 0 {
-			apart = fmt.Sprintf("%+.1f %%", 100*(quick.Value-paper.Value)/paper.Value)
+			difference = fmt.Sprintf("%+.1f %%", 100*(quick.Value-paper.Value)/paper.Value)
 		}
-		lines = append(lines, []string{what, at.at.String(), against, quick.Ours, paper.Ours, apart})
+		rows = append(rows, []string{title, at.at.String(), baseline, quick.Ours, paper.Ours, difference})
 	}
-	return lines
+	return rows
 }
 
-// numberAt is the change, or without a baseline the number, at the only point of a claim;
-// false when the scale does not have it.
+// numberAt returns the result of a claim with a single position, and the position. The result
+// is a change, or a number if the claim has no baseline. It returns false if the scale lacks
+// the position.
 func (e *Experiment) numberAt(r *Result, c *Claim) (*Judged, pair, bool) {
-	places, there := e.placesOf(r, c)
-	if !there {
+	positions, ok := e.positionsOf(r, c)
+	if !ok {
 		return nil, pair{}, false
 	}
-	s, ok := e.read(r, c, places)
+	s, ok := e.read(r, c, positions)
 	if !ok {
 		return nil, pair{}, false
 	}
 	if s.other == nil {
-		return s.sample(s.own[0]), places[0], true
+		return s.sample(s.own[0]), positions[0], true
 	}
 	j, ok := s.change(0)
-	return j, places[0], ok
+	return j, positions[0], ok
 }

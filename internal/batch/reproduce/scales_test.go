@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Changes of both scales at the points that both have, each once: claims about the most
-// and the least of a sweep name the same ones, numbers in per cent.
-func TestApart(t *testing.T) {
+// Changes at common positions are listed once, although several claims use them; numbers
+// are compared in per cent.
+func TestCompareScales(t *testing.T) {
 	change := func(x string) Claim {
 		return Claim{ID: x, Metric: "fct", Scheme: "DSH", X: x, Baseline: Baseline{Scheme: "SIH"}, Operator: opChange, Paper: "-50"}
 	}
@@ -22,21 +22,21 @@ func TestApart(t *testing.T) {
 	}
 	r.Paper.Scale = Full
 	var got []string
-	for _, row := range r.apart().Rows {
+	for _, row := range r.compareScales().Rows {
 		for _, c := range row {
 			got = append(got, c.Text)
 		}
 	}
-	// (6-10 + 22-30) / 2 is -6 of 20; (90-100 + 70-100) / 2 is -20 of 100. Two seeds: t is 12.706.
+	// (6-10 + 22-30) / 2 is -6, of 20; (90-100 + 70-100) / 2 is -20, of 100. Two seeds: t is 12.706.
 	want := []string{"mean FCT", "DSH, 2", "SIH, 2", "-30.0 (-157.1 .. +97.1) %", "-20.0 (-147.1 .. +107.1) %", "-10.0",
-		// (6 + 22) / 2 is 14, (90 + 70) / 2 is 80; half of the interval 12.706 x 8 and x 10.
+		// (6 + 22) / 2 is 14, (90 + 70) / 2 is 80; half widths are 12.706 x 8 and x 10.
 		"mean FCT", "DSH, 2", "", "14 ± 102 us", "80 ± 127 us", "-82.5 %"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, r := range []*Results{{Experiment: e, Quick: r.Quick}, {Experiment: tiny(e.Claims...), Quick: r.Quick, Paper: r.Paper}, {Experiment: e, Quick: r.Quick, Paper: with("SIH 3: 1 1", "DSH 3: 1 1")}} {
-		if table := r.apart(); table != nil {
-			t.Errorf("%d lines, want no table: one scale, scales that differ in nothing, no common point", len(table.Rows))
+		if table := r.compareScales(); table != nil {
+			t.Errorf("%d lines, want no table: one scale, equal scales, or no common position", len(table.Rows))
 		}
 	}
 }

@@ -2,56 +2,58 @@ package reproduce
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/xoff-net/xoff/internal/render/report"
 )
 
-// scoreboard is what counts of a paper: its headline claims, each once, and its sanity
-// claims apart. Readings are in neither.
+// scoreboard has the claims of a paper: headline claims, each once, and sanity claims
+// separately. Readings are shown and do not count.
 type scoreboard struct {
+	paper  *Paper
 	rows   []*score
-	sanity []part
+	sanity []*part
+	notRun []string // experiments without results
 }
 
-// score is a headline claim, which is made of parts.
+// score is a headline claim with its parts.
 type score struct {
 	Row
-	parts []part
+	parts    []*part
+	readings []*part // other readings of the same sentence
 }
 
-// part is an atomic claim at the largest scale that has it.
-type part struct {
-	e     *Experiment
-	j     *Judged
-	scale string
-}
-
-// newScoreboard finds what counts of a paper. Rows have the order of the paper, or that
+// newScoreboard returns the scoreboard of a paper. Rows are in the order of paper.yaml, or
 // of their first claims.
 func newScoreboard(p *Paper, list []*Results) *scoreboard {
-	b := &scoreboard{}
+	b := &scoreboard{paper: p}
 	for _, row := range p.Rows {
 		b.rows = append(b.rows, &score{Row: row})
 	}
 	for _, r := range list {
-		for i := range r.Experiment.Claims {
-			c := &r.Experiment.Claims[i]
-			switch c.Kind {
-			case kindSanity:
-				b.sanity = append(b.sanity, r.part(i))
-			case kindHeadline:
-				s := b.row(c.row())
-				if s == nil {
-					s = &score{Row: Row{ID: c.row(), Text: c.Text}}
-					b.rows = append(b.rows, s)
-				}
-				s.parts = append(s.parts, r.part(i))
+		if r.largest() == nil {
+			b.notRun = append(b.notRun, r.Experiment.ID)
+		}
+		for _, p := range r.parts() {
+			c := p.j.Claim
+			s := b.row(c.row())
+			if s == nil && c.Kind == kindHeadline {
+				s = &score{Row: Row{ID: c.row(), Text: c.Text}}
+				b.rows = append(b.rows, s)
+			}
+			switch {
+			case c.Kind == kindSanity:
+				b.sanity = append(b.sanity, p)
+			case c.Kind == kindHeadline:
+				s.parts = append(s.parts, p)
+			case s != nil:
+				s.readings = append(s.readings, p)
 			}
 		}
 	}
-	// What has only sanity claims is no headline claim, but one without any claim is open.
+	// Remove rows with only sanity claims. Rows with a reason in open stay.
 	b.rows = slices.DeleteFunc(b.rows, func(s *score) bool { return len(s.parts) == 0 && s.Open == "" })
 	return b
 }
@@ -65,138 +67,121 @@ func (b *scoreboard) row(id string) *score {
 	return nil
 }
 
-// part is a claim at the scale of the paper where it ran.
-func (r *Results) part(claim int) part {
-	p := part{e: r.Experiment, j: &Judged{Claim: &r.Experiment.Claims[claim]}}
-	for _, x := range r.both() { // that of the paper is the last
-		if j := r.Experiment.Judge(x)[claim]; j.Verdict != "" {
-			p.j, p.scale = j, x.Scale
-		}
+// parts returns the parts of all rows.
+func (b *scoreboard) parts() []*part {
+	var list []*part
+	for _, s := range b.rows {
+		list = append(list, s.parts...)
 	}
-	return p
+	return list
 }
 
-// grade is the worst of the parts; empty when none has one.
-func (s *score) grade() Verdict {
-	var worst Verdict
+// worst returns the first part with the worst grade, or nil if none was run.
+func (s *score) worst() *part {
+	var worst *part
 	for _, p := range s.parts {
-		if p.j.Verdict.rank() > worst.rank() {
-			worst = p.j.Verdict
+		if rank := p.j.Verdict.rank(); rank >= 0 && (worst == nil || rank > worst.j.Verdict.rank()) {
+			worst = p
 		}
 	}
 	return worst
 }
 
-// label is what tells a part from the others.
-func (s *score) label(p part) string {
-	own := p.words()
-	var list []string
-	for i, w := range own {
-		differs := func(q part) bool { other := q.words()[i]; return other != "" && other != w }
-		if w != "" && slices.ContainsFunc(s.parts, differs) {
-			list = append(list, w)
-		}
+// grade returns the worst verdict of the parts, or "" if none has one.
+func (s *score) grade() Verdict {
+	if p := s.worst(); p != nil {
+		return p.j.Verdict
 	}
-	return strings.Join(list, ", ")
+	return ""
 }
 
-// words are what a part is about. An order names its schemes and points itself.
-func (p part) words() []string {
-	c := p.j.Claim
-	m := p.e.metric(c.Metric)
-	title := or(m.Title, m.Name)
-	if c.Statistic != "" {
-		title += ", " + c.Statistic
+// symbols stand for grades, best first; the last one for parts that were not run.
+var symbols = [...]string{"🟩", "🟨", "🟧", "⬜", "❌", "➖"}
+
+// symbol returns the symbol of a verdict.
+func (v Verdict) symbol() string {
+	if rank := v.rank(); rank >= 0 {
+		return symbols[rank]
 	}
-	x := c.X
-	switch {
-	case c.Operator == opOrder:
-		x = ""
-	case x == xAll:
-		x = "everywhere"
-	case x != "" && !c.isSweep():
-		x = "at " + x
-	}
-	return []string{c.Case, c.Scheme, title, x}
+	return symbols[len(symbols)-1]
 }
 
-// each joins what there is to say about parts.
-func (s *score) each(text func(part) string) string {
+// legend explains the symbols.
+func legend() string {
 	var list []string
-	for _, p := range s.parts {
-		if label := s.label(p); label != "" {
-			list = append(list, label+": "+text(p))
+	for _, v := range verdicts {
+		list = append(list, v.symbol()+" "+string(v))
+	}
+	return strings.Join(append(list, Verdict("").symbol()+" not run"), ", ")
+}
+
+// tally returns the number of parts by rank of their grade; the last number is of parts that
+// were not run.
+func tally(parts []*part) [len(symbols)]int {
+	var n [len(symbols)]int
+	for _, p := range parts {
+		if rank := p.j.Verdict.rank(); rank >= 0 {
+			n[rank]++
 		} else {
-			list = append(list, text(p))
+			n[len(n)-1]++
 		}
 	}
-	return strings.Join(list, "; ")
+	return n
 }
 
-// ours is the number of a part, with its grade where there are several.
-func (s *score) ours(p part) string {
-	if p.j.Verdict == "" {
-		return "not run"
-	}
-	text := p.j.Brief
-	if p.j.At != "" {
-		text += " at " + p.j.At
-	}
-	var more []string
-	if p.j.Once {
-		more = append(more, "one run")
-	}
-	if len(s.parts) > 1 {
-		more = append(more, string(p.j.Verdict))
-	}
-	if more != nil {
-		text += " (" + strings.Join(more, ", ") + ")"
-	}
-	return text
+// reproduced returns "k of n": the parts that are close or roughly.
+func reproduced(parts []*part) string {
+	n := tally(parts)
+	return fmt.Sprintf("%d of %d", n[0]+n[1], len(parts))
 }
 
-// figures are where in the paper the parts are.
-func (s *score) figures() string {
-	var list []string
-	for _, p := range s.parts {
-		if !slices.Contains(list, p.e.Figure) {
-			list = append(list, p.e.Figure)
+// barLength is the number of symbols of a bar.
+const barLength = 20
+
+// bar returns the grades of parts as a bar of symbols, in proportion.
+func bar(parts []*part) string {
+	var b strings.Builder
+	sum, drawn := 0, 0
+	for i, n := range tally(parts) {
+		sum += n
+		end := (2*barLength*sum + len(parts)) / max(2*len(parts), 1) // rounded
+		b.WriteString(strings.Repeat(symbols[i], end-drawn))
+		drawn = end
+	}
+	return b.String()
+}
+
+// agreement describes the numeric parts: how many have the paper's direction, and their
+// median distance from the paper in percentage points.
+func agreement(parts []*part) (direction, distance string) {
+	same, all := 0, 0
+	var off []float64
+	for _, p := range parts {
+		paper, ours, ok := p.change()
+		if !ok {
+			continue
+		}
+		off = append(off, math.Abs(ours-paper))
+		if math.Abs(paper) <= noDirection {
+			continue
+		}
+		if all++; ours*paper > 0 {
+			same++
 		}
 	}
-	return strings.Join(list, ", ")
-}
-
-// scales are those of the parts.
-func (s *score) scales() string {
-	var list []string
-	for _, scale := range []string{Full, Quick} {
-		if slices.ContainsFunc(s.parts, func(p part) bool { return p.scale == scale }) {
-			list = append(list, scale)
-		}
+	if off == nil {
+		return "-", "-"
 	}
-	return strings.Join(list, ", ")
+	return fmt.Sprintf("%d of %d", same, all), fmt.Sprintf("%.0f points", median(off))
 }
 
-// table has a line per headline claim.
-func (b *scoreboard) table() *report.Table {
-	t := &report.Table{Columns: report.Heads("claim", "figure", "scale", "paper", "here", "grade", "in a sentence")}
-	for _, s := range b.rows {
-		grade := report.Cell{Text: noVerdict, Mark: report.Muted}
-		if v := s.grade(); v != "" {
-			grade = report.Cell{Text: string(v), Mark: mark(v), Badge: true}
-		}
-		paper := s.each(func(p part) string { return p.e.PaperNumber(p.j.Claim) })
-		t.Rows = append(t.Rows, []report.Cell{
-			{Text: s.ID + ": " + s.Text}, {Text: s.figures()}, {Text: s.scales()}, {Text: paper}, {Text: s.each(s.ours)},
-			grade, {Text: or(s.Says, s.Open)},
-		})
-	}
-	return t
+func median(list []float64) float64 {
+	slices.Sort(list)
+	n := len(list)
+	return (list[(n-1)/2] + list[n/2]) / 2
 }
 
-const noVerdict = "no verdict"
-
-// counts are the numbers of rows by grade, and last of those without one.
+// counts returns the number of rows by verdict; the last number is of rows without one.
 func (b *scoreboard) counts() []int {
 	n := make([]int, len(verdicts)+1)
 	for _, s := range b.rows {
@@ -209,22 +194,27 @@ func (b *scoreboard) counts() []int {
 	return n
 }
 
-// held is how many sanity claims hold, of how many that ran.
-func (b *scoreboard) held() (held, all int, failed []string) {
+// sanityCounts returns the number of sanity claims that hold, the number that were run, and
+// the IDs of the others.
+func (b *scoreboard) sanityCounts() (good, all int, open []string) {
 	for _, p := range b.sanity {
 		if p.j.Verdict == "" {
 			continue
 		}
 		if all++; p.j.Verdict == Close {
-			held++
+			good++
 		} else {
-			failed = append(failed, p.j.ID)
+			open = append(open, p.j.ID)
 		}
 	}
-	return held, all, failed
+	return good, all, open
 }
 
-// summary says how many rows have which grade.
+// noVerdict is the grade of rows without a verdict.
+const noVerdict = "no verdict"
+
+// summary returns sentences with the number of rows per grade, of sanity claims that hold,
+// and the experiments that were not run.
 func (b *scoreboard) summary() string {
 	var list []string
 	for i, n := range b.counts() {
@@ -236,53 +226,138 @@ func (b *scoreboard) summary() string {
 			list = append(list, fmt.Sprintf("%d %s", n, word))
 		}
 	}
-	text := fmt.Sprintf("%d headline claims: %s. A claim that has several parts has the worst grade of them.", len(b.rows), strings.Join(list, ", "))
-	if held, all, failed := b.held(); all > 0 {
-		text += fmt.Sprintf(" Counted apart, %d of %d sanity claims hold", held, all)
-		if failed != nil {
-			text += " (not " + strings.Join(failed, ", ") + ")"
+	text := fmt.Sprintf("%d headline claims, by their worst part: %s.", len(b.rows), strings.Join(list, ", "))
+	if good, all, open := b.sanityCounts(); all > 0 {
+		text += fmt.Sprintf(" %d of %d sanity claims hold", good, all)
+		if open != nil {
+			text += " (open: " + strings.Join(open, ", ") + ")"
 		}
 		text += "."
+	}
+	if b.notRun != nil {
+		text += " Not run: " + strings.Join(b.notRun, ", ") + "."
 	}
 	return text
 }
 
-// Overview is the scoreboard of all papers, each with its results.
-func Overview(papers []*Paper, results [][]*Results) *report.Document {
-	d := &report.Document{Title: "Reproduced papers"}
-	heads := []string{"paper", "headline claims|"}
-	for _, v := range verdicts {
-		heads = append(heads, string(v)+"|")
-	}
-	t := &report.Table{Columns: report.Heads(append(heads, noVerdict+"|", "sanity|")...)}
-	first := report.Section{Blocks: []report.Block{
-		report.Paragraph("How claims of papers came out in xoff. This page is rendered by `xoff reproduce --render` from the stored results in `data`; docs/reproduce.md says what grades mean and what counts."), t,
-	}}
-	d.Sections = append(d.Sections, first)
-	for i, p := range papers {
-		b := newScoreboard(p, results[i])
-		if !simulated(results[i]) {
-			t.Rows = append(t.Rows, b.notRun(p))
+// table returns a table with one line per headline claim, and a second one if there are
+// other readings. page is the file with the details, empty on the page itself.
+func (b *scoreboard) table(page string) *report.Table {
+	t := &report.Table{Columns: report.Heads("claim", "the paper says", "parts", "close or roughly", "worst part", "cause")}
+	for _, s := range b.rows {
+		line := []report.Cell{{Text: s.ID, Link: page + "#" + anchor(s.ID)}, {Text: cut(s.Text)}, {}, {}, {}, {}}
+		if s.parts == nil {
+			line[4] = report.Cell{Text: cut(noVerdict + ": " + s.Open), Mark: report.Muted}
+			t.Rows = append(t.Rows, line)
 			continue
 		}
-		line := []report.Cell{{Text: p.Title, Link: p.Name + ".md"}, {Text: fmt.Sprint(len(b.rows))}}
-		for _, n := range b.counts() {
-			line = append(line, report.Cell{Text: fmt.Sprint(n)})
+		line[2].Text, line[3].Text = each(s.parts), reproduced(s.parts)
+		switch worst := s.worst(); {
+		case worst == nil:
+			line[4] = report.Cell{Text: "not run", Mark: report.Muted}
+		case worst.j.Verdict != Close:
+			line[4].Text, line[5].Text = cut(s.words(worst)), worst.cause()
 		}
-		held, all, _ := b.held()
-		t.Rows = append(t.Rows, append(line, report.Cell{Text: fmt.Sprintf("%d of %d", held, all)}))
-		s := report.Section{Heading: p.Title}
-		s.Add(report.Paragraph(b.summary()), b.table())
+		t.Rows = append(t.Rows, line)
+		if s.readings != nil {
+			t.Rows = append(t.Rows, []report.Cell{{}, {Text: "under another reading", Mark: report.Muted}, {Text: each(s.readings)}, {Text: reproduced(s.readings), Mark: report.Muted}, {}, {}})
+		}
+	}
+	return t
+}
+
+// each returns one symbol per part.
+func each(parts []*part) string {
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(p.j.Verdict.symbol())
+	}
+	return b.String()
+}
+
+// maxText is the largest number of characters of a table cell.
+const maxText = 118 // leaves room for marks
+
+// cut shortens a text to the size of a table cell.
+func cut(text string) string { return cutTo(text, maxText) }
+
+// cutTo shortens a text to a number of characters, at a space. Escapes of Markdown count.
+func cutTo(text string, most int) string {
+	size := func(s string) int {
+		return len([]rune(s)) + strings.Count(s, "<") + strings.Count(s, "~") + strings.Count(s, "*") + strings.Count(s, "_")
+	}
+	if size(text) <= most {
+		return text
+	}
+	for size(text) > most-2 {
+		i := strings.LastIndexByte(text, ' ')
+		if i < 0 {
+			return string([]rune(text)[:max(most-2, 0)]) + "…"
+		}
+		text = text[:i]
+	}
+	return strings.TrimRight(text, " ,;:(") + " …"
+}
+
+// anchor returns the anchor of a heading on GitHub.
+func anchor(heading string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(heading) {
+		switch {
+		case r == ' ':
+			b.WriteByte('-')
+		case r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// short returns the short name of a paper: the name in brackets at the end of its title, or
+// the part before a colon.
+func (p *Paper) short() string {
+	if i := strings.LastIndexByte(p.Title, '('); i >= 0 && strings.HasSuffix(p.Title, ")") {
+		return p.Title[i+1 : len(p.Title)-1]
+	}
+	name, _, _ := strings.Cut(p.Title, ":")
+	return name
+}
+
+// Overview returns the scoreboard of all papers; results[i] belongs to papers[i].
+func Overview(papers []*Paper, results [][]*Results) *report.Document {
+	d := &report.Document{Title: "Reproduced papers"}
+	t := &report.Table{Columns: report.Heads("paper", "parts by grade", "close or roughly|", "direction agrees|", "median distance|")}
+	var boards []*scoreboard
+	var all []*part
+	rows := 0
+	for i, p := range papers {
+		if p.Own {
+			continue
+		}
+		b := newScoreboard(p, results[i])
+		if !simulated(results[i]) {
+			t.Rows = append(t.Rows, []report.Cell{{Text: p.short()}, {Text: "not run", Mark: report.Muted}, {Text: fmt.Sprintf("0 of %d", len(b.parts()))}, {Text: "-"}, {Text: "-"}})
+			continue
+		}
+		boards, all, rows = append(boards, b), append(all, b.parts()...), rows+len(b.rows)
+		direction, distance := agreement(b.parts())
+		t.Rows = append(t.Rows, []report.Cell{{Text: p.short(), Link: p.Name + ".md"}, {Text: bar(b.parts())}, {Text: reproduced(b.parts())}, {Text: direction}, {Text: distance}})
+	}
+	first := report.Section{}
+	if boards != nil {
+		direction, distance := agreement(all)
+		first.Add(report.Lead(fmt.Sprintf("%s parts of %d headline claims are close or roughly as published. Of the published changes %s have the same direction in xoff; the median distance is %s.", reproduced(all), rows, direction, distance)))
+	}
+	first.Add(report.Paragraph(legend()+"."), t)
+	if f := scatter(boards); f != nil {
+		first.Add(&report.Figure{Name: "scatter", Plot: f, Caption: "Each point is one published change against a baseline, and the same change in xoff; lines are 95 % intervals. Points in the band are close."})
+	}
+	first.Add(report.Paragraph("This page is rendered by `xoff reproduce --render` from the stored results in `data`. docs/reproduce.md explains grades and causes."))
+	d.Sections = append(d.Sections, first)
+	for _, b := range boards {
+		s := report.Section{Heading: b.paper.Title}
+		s.Add(report.Paragraph(b.summary()), b.table(b.paper.Name+".md"))
 		d.Sections = append(d.Sections, s)
 	}
 	return d
-}
-
-// notRun is the line of a paper of which nothing was run: it has claims and no grades.
-func (b *scoreboard) notRun(p *Paper) []report.Cell {
-	line := []report.Cell{{Text: p.Title}, {Text: fmt.Sprint(len(b.rows))}}
-	for range verdicts {
-		line = append(line, report.Cell{Text: "-", Mark: report.Muted})
-	}
-	return append(line, report.Cell{Text: fmt.Sprint(len(b.rows))}, report.Cell{Text: "not run yet", Mark: report.Muted})
 }

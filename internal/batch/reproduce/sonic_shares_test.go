@@ -7,7 +7,7 @@ import "testing"
 // 2 (14 - 11.2) = 5.6, PFC thresholds 18 - 11.2 - 5.1 = 1.7.
 func TestSONiCShares(t *testing.T) {
 	c := &Compute{Values: map[string]float64{"ingress": 18, "lossy": 14, "alpha_lossy": 2, "lossless_queues": 3}}
-	got, err := sonicShares(c, Place{X: "2"})
+	got, err := sonicShares(c, Position{X: "2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -16,7 +16,7 @@ func TestSONiCShares(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got[name], want)
 		}
 	}
-	if _, err := sonicShares(c, Place{X: "many"}); err == nil {
-		t.Error("many queues are accepted")
+	if _, err := sonicShares(c, Position{X: "many"}); err == nil {
+		t.Error(`no error for x "many"`)
 	}
 }

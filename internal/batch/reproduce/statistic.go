@@ -9,14 +9,14 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// statistic is a number of a distribution.
+// statistic computes a number from sorted values.
 type statistic func(sorted []float64) float64
 
-// ofNothing are the statistics that no values have, too: 0.
-var ofNothing = []string{"sum", "count"}
+// zeroIfEmpty lists the statistics that are 0 without values.
+var zeroIfEmpty = []string{"sum", "count"}
 
-// parseStatistic reads mean, min, max, sum, count, p50 to p99.9, or `below V`: how many
-// values are below V, in per cent.
+// parseStatistic parses mean, min, max, sum, count, p50 to p99.9, or `below V`: the share of
+// values below V in per cent.
 func parseStatistic(text string) (statistic, error) {
 	switch {
 	case text == "mean":
@@ -38,12 +38,12 @@ func parseStatistic(text string) (statistic, error) {
 	if number, ok := strings.CutPrefix(text, "below "); ok {
 		if bound, err := strconv.ParseFloat(number, 64); err == nil {
 			return func(v []float64) float64 {
-				n, _ := slices.BinarySearch(v, bound) // the first that is not below
+				n, _ := slices.BinarySearch(v, bound) // index of the first value that is not below
 				return float64(100*n) / float64(len(v))
 			}, nil
 		}
 	}
-	return nil, fmt.Errorf("%q is no statistic; allowed: mean, min, max, sum, count, p50 or another percentile with at most one decimal, below V", text)
+	return nil, fmt.Errorf("unknown statistic %q (allowed: mean, min, max, sum, count, a percentile with at most one decimal such as p50, below V)", text)
 }
 
 func sum(v []float64) float64 {
@@ -56,17 +56,17 @@ func sum(v []float64) float64 {
 
 func mean(v []float64) float64 { return sum(v) / float64(len(v)) }
 
-// Distribution is what is kept of many values.
+// Distribution is the stored summary of a distribution.
 type Distribution struct {
 	N          int                `json:"n"`
-	Statistics map[string]float64 `json:"statistics"` // those that claims and panels name
+	Statistics map[string]float64 `json:"statistics"` // statistics that claims and panels use
 	// Quantiles are nearest-rank quantiles from 0 to 1 in steps of 1/200: enough to
 	// draw the distribution.
 	Quantiles []float64 `json:"quantiles"`
-	Trace     *Trace    `json:"trace,omitempty"` // of a metric with along
+	Trace     *Trace    `json:"trace,omitempty"` // only of metrics with along
 }
 
-// Trace is a metric as it was in the course of a run.
+// Trace is a metric over the time of a run.
 type Trace struct {
 	X []float64 `json:"us"`
 	Y []float64 `json:"y"`
@@ -74,11 +74,11 @@ type Trace struct {
 
 const quantiles = 200
 
-// describe sorts its argument.
+// describe summarises values. It sorts its argument.
 func describe(values []float64, names []string) (*Distribution, error) {
 	d := &Distribution{N: len(values), Statistics: make(map[string]float64), Quantiles: []float64{}}
 	if len(values) == 0 {
-		for _, name := range ofNothing {
+		for _, name := range zeroIfEmpty {
 			if slices.Contains(names, name) {
 				d.Statistics[name] = 0
 			}

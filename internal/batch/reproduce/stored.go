@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/internal/render/report"
 )
 
-// Single are the results of an experiment that ran at one scale.
+// Single returns the results of an experiment that was run at one scale.
 func Single(e *Experiment, r *Result) *Results {
 	if r.Scale == Quick {
 		return &Results{Experiment: e, Quick: r}
@@ -17,20 +17,20 @@ func Single(e *Experiment, r *Result) *Results {
 	return &Results{Experiment: e, Paper: r}
 }
 
-// Stored makes the document of a paper from stored results. What is computed needs
-// none; a paper of which nothing was simulated has no document.
+// Stored returns the document of a paper from stored results. Computed experiments need no
+// stored results. A paper without any simulated results is an error.
 func Stored(list []*Experiment, paper, folder string) (*report.Document, error) {
 	p, all, err := storedResults(list, paper, folder)
 	if err != nil {
 		return nil, err
 	}
 	if !simulated(all) {
-		return nil, fmt.Errorf("%s has no results of %s; allowed: a folder that `xoff reproduce %s --save` filled", folder, paper, paper)
+		return nil, fmt.Errorf("%s has no results of %s (expected a folder written by `xoff reproduce %s --save`)", folder, paper, paper)
 	}
 	return PaperDocument(p, all), nil
 }
 
-// StoredPapers names the papers that have stored results.
+// StoredPapers returns the names of the papers with stored results.
 func StoredPapers(list []*Experiment, folder string) ([]string, error) {
 	var names []string
 	err := eachPaper(list, folder, func(p *Paper, all []*Results) {
@@ -41,7 +41,7 @@ func StoredPapers(list []*Experiment, folder string) ([]string, error) {
 	return names, err
 }
 
-// StoredOverview makes the scoreboard of all papers.
+// StoredOverview returns the scoreboard of all papers.
 func StoredOverview(list []*Experiment, folder string) (*report.Document, error) {
 	var papers []*Paper
 	var results [][]*Results
@@ -65,7 +65,8 @@ func eachPaper(list []*Experiment, folder string, visit func(*Paper, []*Results)
 	return nil
 }
 
-// storedResults are those of a paper, also of experiments that were not run.
+// storedResults returns the results of a paper, including empty ones of experiments that
+// were not run.
 func storedResults(list []*Experiment, paper, folder string) (*Paper, []*Results, error) {
 	var all []*Results
 	var p *Paper
@@ -91,12 +92,12 @@ func storedResults(list []*Experiment, paper, folder string) (*Paper, []*Results
 	return p, all, nil
 }
 
-// simulated reports whether some simulated experiment of a paper was run.
+// simulated reports whether any simulated experiment of a paper was run.
 func simulated(all []*Results) bool {
 	return slices.ContainsFunc(all, func(r *Results) bool { return r.Experiment.Simulated() && r.largest() != nil })
 }
 
-// stored is a result of the folder, or one that is computed.
+// stored returns the stored result, or computes it if the experiment is not simulated.
 func (e *Experiment) stored(folder, scale string) (*Result, error) {
 	if e.Simulated() {
 		return Load(folder, e.ID, scale)
@@ -105,18 +106,18 @@ func (e *Experiment) stored(folder, scale string) (*Result, error) {
 	return &Result{Schema: SchemaVersion, Experiment: e.ID, Scale: scale, Points: points}, err
 }
 
-// Check is one stored point that is to be run again.
+// Check is a stored point that is run again for verification.
 type Check struct {
 	Plan   *Plan
 	stored *PointResult
 }
 
 func (c *Check) String() string {
-	return fmt.Sprintf("%s at scale %s, %s, seed %d", c.Plan.Experiments[0].ID, c.Plan.Scale, c.stored.Place, c.stored.Seed)
+	return fmt.Sprintf("%s at scale %s, %s, seed %d", c.Plan.Experiments[0].ID, c.Plan.Scale, c.stored.Position, c.stored.Seed)
 }
 
-// Pick chooses n stored points of simulated experiments, the same ones for the same
-// text.
+// Pick selects n stored points of simulated experiments at random. The text seeds the
+// selection.
 func Pick(list []*Experiment, scale, folder string, n int, text string) ([]*Check, error) {
 	type candidate struct {
 		e *Experiment
@@ -136,7 +137,7 @@ func Pick(list []*Experiment, scale, folder string, n int, text string) ([]*Chec
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s has no points at scale %s; allowed: a folder that --save filled", folder, scale)
+		return nil, fmt.Errorf("%s has no points at scale %s (expected a folder written by --save)", folder, scale)
 	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text))
@@ -148,46 +149,55 @@ func Pick(list []*Experiment, scale, folder string, n int, text string) ([]*Chec
 			return nil, err
 		}
 		if !plan.only(all[i].p) {
-			return nil, fmt.Errorf("%s has no point %s, seed %d any more: run it again and store the results", all[i].e.ID, all[i].p.Place, all[i].p.Seed)
+			return nil, fmt.Errorf("stored point %s, %s, seed %d is not in the experiment; fix: run the experiment again and store it", all[i].e.ID, all[i].p.Position, all[i].p.Seed)
 		}
 		checks = append(checks, &Check{plan, all[i].p})
 	}
 	return checks, nil
 }
 
-// only leaves one point in a plan of one experiment.
+// only removes all but one point from a plan of one experiment, and the points that its metrics
+// need. It reports whether the plan has the point.
 func (p *Plan) only(point *PointResult) bool {
 	for _, w := range p.wanted[0] {
-		if w.Place == point.Place && w.point.Seed == point.Seed {
-			p.wanted[0] = []wanted{w}
+		if w.Position == point.Position && w.point.Seed == point.Seed {
+			p.wanted[0] = slices.DeleteFunc(p.wanted[0], func(other wanted) bool {
+				return other.point != w.point && !(p.Experiments[0].common() && other.peers() == w.peers())
+			})
 			return true
 		}
 	}
 	return false
 }
 
-// Compare holds the result of the plan against what is stored.
+// Compare compares the result of the plan with the stored one.
 func (c *Check) Compare(r *Result) error {
 	want, err := c.stored.encode()
 	if err != nil {
 		return err
 	}
-	got, err := r.Points[0].encode()
-	if err != nil || got == want {
-		return err
+	why := "the run has no result"
+	for i := range r.Points {
+		point := &r.Points[i]
+		if point.Position != c.stored.Position {
+			continue
+		}
+		got, err := point.encode()
+		if err != nil || got == want {
+			return err
+		}
+		if why = "the model has changed, the scenario has not"; point.Scenario != c.stored.Scenario {
+			why = "the scenario has changed"
+		}
 	}
-	why := "the scenario is the same, so the model has changed"
-	if r.Points[0].Scenario != c.stored.Scenario {
-		why = "the scenario is another one"
-	}
-	return fmt.Errorf("%s: the result is not the one that is stored: %s; run the experiment again and store it (xoff reproduce %s --scale %s --save, then --render)", c, why, c.Plan.Experiments[0].ID, c.Plan.Scale)
+	return fmt.Errorf("%s: the result differs from the stored one: %s; fix: run the experiment again and store it (xoff reproduce %s --scale %s --save, then --render)", c, why, c.Plan.Experiments[0].ID, c.Plan.Scale)
 }
 
-// Cost is how many points a scale has and how long they take, in CPU seconds.
+// Cost returns the number of points of a scale and their estimated CPU seconds.
 func (e *Experiment) Cost(scale string) (points int, seconds float64) {
 	if !e.Simulated() {
 		return 0, 0
 	}
-	points = len(e.places(scale)) * e.Scale(scale).Seeds
+	points = len(e.positions(scale)) * e.Scale(scale).Seeds
 	return points, float64(points) * e.Scale(scale).Seconds
 }

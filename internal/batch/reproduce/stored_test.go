@@ -2,11 +2,11 @@ package reproduce
 
 import "testing"
 
-// What the documents say of stored results is what the experiments assert: a claim
-// that does not come out has its deviation, and every claim has a verdict at some
-// scale. An experiment without any results was not run; nothing is known of its claims.
+// Verdicts of stored results are the expected ones: a claim that is not reproduced has a
+// deviation, with a cause if it is a headline claim, and every claim has a verdict at some
+// scale. Experiments without results are skipped.
 func TestStoredVerdicts(t *testing.T) {
-	list, err := Built()
+	list, err := BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,10 @@ func TestStoredVerdicts(t *testing.T) {
 			ran = true
 			for _, j := range e.Judge(r) {
 				if j.Surprise() {
-					t.Errorf("%s, %s: %s is %s (%s), expected: %s", e.ID, scale, j.ID, j.Verdict, j.Ours, j.Expected)
+					t.Errorf("%s, %s: %s is %s (%s), want %s", e.ID, scale, j.ID, j.Verdict, j.Ours, j.Expected)
+				}
+				if d := j.Deviation; d != nil && j.Kind == kindHeadline && !j.Verdict.Reproduced() && d.Cause == "" {
+					t.Errorf("%s, %s: %s is %s, and its deviation has no cause", e.ID, scale, j.ID, j.Verdict)
 				}
 				if j.Verdict != "" {
 					verdicts[j.ID]++

@@ -3,15 +3,17 @@ package reproduce
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// tablePath is the file of a table of a run.
+// tablePath returns the path of a table of a run.
 func tablePath(folder, table string) string { return filepath.Join(folder, table+".parquet") }
 
-// columns reads columns of a table of a run.
+// columns reads columns of a run's table.
 func columns(folder, table string, names ...string) ([][]float64, error) {
 	list, err := metrics.ReadColumns(tablePath(folder, table), names...)
 	if err != nil {
@@ -20,7 +22,7 @@ func columns(folder, table string, names ...string) ([][]float64, error) {
 	return list, nil
 }
 
-// rowNumber reads what a column of numbers must be; a truth value is 1 or 0.
+// rowNumber parses the value that a numeric column must have; true is 1 and false 0.
 func rowNumber(text string) (float64, error) {
 	switch text {
 	case "true":
@@ -30,12 +32,12 @@ func rowNumber(text string) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q; allowed: a number, true, false", text)
+		return 0, fmt.Errorf("invalid value %q (expected a number, true or false)", text)
 	}
 	return v, nil
 }
 
-// choose tells which rows of a table have what columns must have; nil: all.
+// choose returns which rows of a table match; nil means all.
 func choose(folder, table string, rows map[string]string) ([]bool, error) {
 	var keep []bool
 	for _, name := range sortedKeys(rows) {
@@ -54,15 +56,15 @@ func choose(folder, table string, rows map[string]string) ([]bool, error) {
 	return keep, nil
 }
 
-// equals tells for each row of a file whether a column has a value, which is a word
-// where the column holds text.
+// equals returns for each row of a file whether a column has a value. Columns of text are
+// compared as text.
 func equals(path, column, want string) ([]bool, error) {
 	words, ok, err := metrics.ReadWords(path, column)
 	if err != nil {
 		return nil, err
 	}
 	if ok {
-		return each(words, want), nil
+		return matches(words, want), nil
 	}
 	number, err := rowNumber(want)
 	if err != nil {
@@ -72,10 +74,10 @@ func equals(path, column, want string) ([]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return each(list[0], number), nil
+	return matches(list[0], number), nil
 }
 
-func each[T comparable](column []T, want T) []bool {
+func matches[T comparable](column []T, want T) []bool {
 	same := make([]bool, len(column))
 	for i, v := range column {
 		same[i] = v == want
@@ -83,9 +85,8 @@ func each[T comparable](column []T, want T) []bool {
 	return same
 }
 
-// fillUnfinished gives flows without a completion time (or slowdown) the one that they
-// would have if they ended with the run: a lower bound. Those that have not even started
-// get none.
+// fillUnfinished sets the completion time or slowdown of unfinished flows as if they ended
+// with the run, which is a lower bound. Flows that have not started are left unset.
 func (m *Metric) fillUnfinished(folder string, value []float64, end float64) error {
 	list, err := columns(folder, m.Table, "finished", "start_ps", "ideal_ps")
 	if err != nil {
@@ -102,4 +103,26 @@ func (m *Metric) fillUnfinished(folder string, value []float64, end float64) err
 		}
 	}
 	return nil
+}
+
+// bySize returns keep without flows whose size the metric excludes, and makes slowdowns relative to
+// the metric's base.
+func (m *Metric) bySize(folder string, value []float64, keep []bool) ([]bool, error) {
+	list, err := columns(folder, m.Table, "size_bytes", "ideal_ps")
+	if err != nil {
+		return nil, err
+	}
+	sizes, ideal := list[0], list[1]
+	if keep = slices.Clone(keep); keep == nil { // others may share it
+		keep = slices.Repeat([]bool{true}, len(value))
+	}
+	for i, size := range sizes {
+		if m.Sizes != nil && (size < float64(m.Sizes[0]) || len(m.Sizes) == 2 && size >= float64(m.Sizes[1])) {
+			keep[i] = false
+		}
+		if m.Base != (Base{}) {
+			value[i] *= ideal[i] / float64(m.Base.RTT+m.Base.Rate.TxTime(units.Bytes(size)))
+		}
+	}
+	return keep, nil
 }

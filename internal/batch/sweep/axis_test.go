@@ -9,7 +9,7 @@ import (
 func TestParseAxis(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		want string // values joined by |, or what an error says
+		want string // values joined by |, or part of the error
 		bad  bool
 	}{
 		{"a.b=1,2,3", "1|2|3", false},
@@ -24,15 +24,15 @@ func TestParseAxis(t *testing.T) {
 		{"a=-1..1/1", "-1|0|1", false},
 		{"a=x=y", "x=y", false},
 		{"a=1.5", "1.5", false},
-		{"a", "varies nothing", true},
-		{"=1", "varies nothing", true},
-		{"a=", "varies nothing", true},
+		{"a", "has no key or no values", true},
+		{"=1", "has no key or no values", true},
+		{"a=", "has no key or no values", true},
 		{"a=1,,2", "empty", true},
 		{"a=1,2,", "empty", true},
 		{"a=1,2,1", "twice", true},
 		{"a=1..3,2", "twice", true},
 		{"a={x: 1", `"}" is missing`, true},
-		{"a={x: 1]", "closes nothing", true},
+		{"a={x: 1]", "no matching opening bracket", true},
 		{"a='x", "is missing", true},
 		{"a=5..1", "is empty", true},
 		{"a=1..5/0", "is empty", true},

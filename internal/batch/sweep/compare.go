@@ -9,60 +9,60 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// Variant is one column of a comparison: runs that differ in their seed only.
+// Variant is one column of a comparison: runs that differ only in their seed.
 type Variant struct {
 	Name    string   `json:"name"`
-	Label   string   `json:"label"` // what is different in it, such as cc=dcqcn policy=dt
+	Label   string   `json:"label"` // keys and values that distinguish it, such as cc=dcqcn policy=dt
 	Folder  string   `json:"folder"`
 	Seeds   []uint64 `json:"seeds"`
 	Partial bool     `json:"partial"` // some run was interrupted
-	Trouble string   `json:"trouble"` // what went wrong, empty when nothing did
-	Runs    []string `json:"-"`       // folders of its runs, by seed; of variants that were read
-	Keys    []string `json:"-"`       // what a sweep varied, and
-	Values  []string `json:"-"`       // the values of this variant
+	Trouble string   `json:"trouble"` // message of a failed run; empty if none failed
+	Runs    []string `json:"-"`       // folders of its runs, by seed; set by ReadVariants
+	Keys    []string `json:"-"`       // keys that the sweep varied
+	Values  []string `json:"-"`       // their values in this variant
 
 	values map[string]seeded // by metric
-	names  []string          // of the metrics, in order
-	groups map[string]string // that metrics belong to
-	keys   map[string]string // of the resolved scenario
+	names  []string          // metrics in order
+	groups map[string]string // groups by metric, see metrics.Measure
+	keys   map[string]string // values by key of the resolved scenario
 
 	labelled []string // keys of the scenario that the label shows
 }
 
-// Comparison holds metrics of variants against each other.
+// Comparison compares the metrics of variants.
 type Comparison struct {
 	Schema   int        `json:"schema"`
 	Variants []*Variant `json:"variants"`
-	Differ   []KeyDiff  `json:"scenarios_differ"` // keys that are not the same in all variants
+	Differ   []KeyDiff  `json:"scenarios_differ"` // keys whose values differ between variants
 	Metrics  []Compared `json:"metrics"`
 }
 
-// KeyDiff is a key of the scenarios and its value in each variant; empty where
-// there is none.
+// KeyDiff is a key of the scenarios and its value in each variant; empty if the variant does
+// not have the key.
 type KeyDiff struct {
 	Key    string   `json:"key"`
 	Values []string `json:"values"`
 }
 
-// Compared is one metric.
+// Compared is one metric of a comparison.
 type Compared struct {
 	Name    string    `json:"name"`
-	Group   string    `json:"-"`       // the part of the flows that it is about, a beginning of the name; "" is all
+	Group   string    `json:"-"`       // part of the flows that it covers, a prefix of the name; "" is all
 	Goal    string    `json:"goal"`    // lower, higher, or empty: neither is better
-	Samples []*Sample `json:"samples"` // by variant; null where it is not known
-	Best    int       `json:"best"`    // variant with the best mean, -1 when there is none
-	// Better says that the best is better than every other variant: the 95 %
-	// interval of each difference excludes 0.
+	Samples []*Sample `json:"samples"` // by variant; null if unknown
+	Best    int       `json:"best"`    // variant with the best mean; -1: none
+	// Better means that the best variant is significantly better than every other one: the
+	// 95 % interval of each difference excludes 0.
 	Better bool          `json:"better"`
-	Versus []*Difference `json:"versus"` // best less each variant; null for itself
+	Versus []*Difference `json:"versus"` // best minus each variant; null for itself
 
-	equal []bool // to the first variant, seed by seed
+	equal []bool // by variant: equal to the first one, seed by seed
 }
 
-// Compare sets variants against each other; no metrics means the usual ones.
+// Compare compares variants by the chosen metrics, or by the default ones if there are none.
 func Compare(variants []*Variant, chosen []string) (*Comparison, error) {
 	if len(variants) < 2 {
-		return nil, fmt.Errorf("there is only %d variant; allowed: 2 or more to compare", len(variants))
+		return nil, fmt.Errorf("cannot compare %d variant (expected 2 or more)", len(variants))
 	}
 	var lists [][]string
 	for _, v := range variants {
@@ -74,7 +74,7 @@ func Compare(variants []*Variant, chosen []string) (*Comparison, error) {
 		return nil, err
 	}
 	if len(chosen) == 0 {
-		chosen = withoutTwins(usual(names), variants)
+		chosen = withoutDuplicates(defaults(names), variants)
 	}
 	c := &Comparison{Schema: SchemaVersion, Variants: variants, Differ: differing(variants), Metrics: []Compared{}}
 	for _, m := range chosen {
@@ -86,27 +86,27 @@ func Compare(variants []*Variant, chosen []string) (*Comparison, error) {
 	return c, nil
 }
 
-// partMetrics are shown of parts of the flows.
+// partMetrics are the default metrics of workloads and size groups.
 var partMetrics = []string{"fct_ps.mean", "fct_ps.p50", "fct_ps.p99", "slowdown.p99"}
 
-// withoutTwins leaves out the groups that have the numbers of another one: those of
-// the only size that a workload has, or the only workload that has a size.
-func withoutTwins(names []string, variants []*Variant) []string {
-	seen := make(map[string]string) // numbers of a group, and the first that has them
+// withoutDuplicates omits groups with the same values as another group: the only size group
+// of a workload, or the only workload with flows of a size.
+func withoutDuplicates(names []string, variants []*Variant) []string {
+	seen := make(map[string]string) // first group by its values
 	var list []string
 	for _, n := range names {
 		group := groupOf(n, variants)
-		numbers := ""
+		values := ""
 		for _, v := range variants {
 			for _, m := range partMetrics {
 				s := v.values[join(group, m)]
-				numbers += fmt.Sprintln(s.seeds, s.values)
+				values += fmt.Sprintln(s.seeds, s.values)
 			}
 		}
-		if first, ok := seen[numbers]; ok && first != group && group != "" {
+		if first, ok := seen[values]; ok && first != group && group != "" {
 			continue
 		}
-		seen[numbers] = group
+		seen[values] = group
 		list = append(list, n)
 	}
 	return list
@@ -121,9 +121,9 @@ func groupOf(metric string, variants []*Variant) string {
 	return ""
 }
 
-// usual picks the metrics of a comparison. Workloads are shown when there are
+// defaults returns the default metrics of a comparison. Workloads are included if there are
 // several.
-func usual(names []string) []string {
+func defaults(names []string) []string {
 	whole := []string{
 		"flows.finished", "flows.unfinished", "fct_ps.mean", "fct_ps.p50", "fct_ps.p99", "slowdown.mean", "slowdown.p50", "slowdown.p99",
 		"operations.completion_ps.mean", "operations.completion_ps.p99", "throughput.goodput_bps", "throughput.flow_goodput_bps.p50",
@@ -146,7 +146,7 @@ func usual(names []string) []string {
 	return list
 }
 
-// compare is false when no variant knows the metric.
+// compare compares one metric. It returns false if no variant has it.
 func compare(variants []*Variant, metric string) (Compared, bool) {
 	goal := goalOf(metric)
 	c := Compared{Name: metric, Group: groupOf(metric, variants), Goal: map[int]string{-1: "lower", 0: "", 1: "higher"}[goal], Best: -1}
@@ -189,9 +189,8 @@ func compare(variants []*Variant, metric string) (Compared, bool) {
 	return c, true
 }
 
-// differing lists the keys whose values are not the same everywhere: first those
-// that all variants have, as the parameters of another scheme follow from its
-// name.
+// differing returns the keys whose values differ between variants. Keys that all variants
+// have come first; parameters of another scheme follow from its name.
 func differing(variants []*Variant) []KeyDiff {
 	all := make(map[string]bool)
 	for _, v := range variants {
@@ -217,7 +216,7 @@ func differing(variants []*Variant) []KeyDiff {
 	return list
 }
 
-// missing is 1 when some variant does not have the key.
+// missing returns 1 if some variant does not have the key, else 0.
 func (d *KeyDiff) missing() int {
 	if slices.Contains(d.Values, "") {
 		return 1
@@ -225,7 +224,7 @@ func (d *KeyDiff) missing() int {
 	return 0
 }
 
-// Confidence says how far the marks of a comparison can be trusted.
+// Confidence describes how reliable the marks of a comparison are.
 func (c *Comparison) Confidence() string {
 	least, paired := len(c.Variants[0].Seeds), true
 	for _, v := range c.Variants {
@@ -234,7 +233,7 @@ func (c *Comparison) Confidence() string {
 	}
 	switch {
 	case least < 2:
-		return "one seed: no confidence, any difference may be chance (give --seeds 5 or more)"
+		return "one seed: no confidence, any difference may be random (use --seeds 5 or more)"
 	case paired:
 		return fmt.Sprintf("%d seeds, the same for all, compared seed by seed", least)
 	default:
@@ -242,9 +241,9 @@ func (c *Comparison) Confidence() string {
 	}
 }
 
-// Cell prints a sample of a metric with its mark: * better than all others with
-// 95 % confidence, ~ best on average but perhaps by chance. What is equal to the first
-// variant, seed by seed, is = and no number.
+// Cell formats the sample of a variant with its mark: * better than all others with 95 %
+// confidence, ~ best mean but perhaps by chance. A variant that is equal to the first one,
+// seed by seed, has = instead of a number.
 func (c *Compared) Cell(i int) string {
 	if c.Samples[i] == nil {
 		return "-"
@@ -262,5 +261,6 @@ func (c *Compared) Cell(i int) string {
 	return text + " ~"
 }
 
-// Text is the mean of a variant that is known, with half of its interval.
+// Text formats the mean of a variant, which must be known, and the half width of its
+// interval.
 func (c *Compared) Text(i int) string { return c.Samples[i].text(c.Name) }

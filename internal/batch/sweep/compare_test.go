@@ -40,7 +40,7 @@ func TestMeasures(t *testing.T) {
 	}
 	for _, name := range []string{"schema", "seed", "scenario", "partial"} {
 		if _, ok := got[name]; ok {
-			t.Errorf("%s is no metric", name)
+			t.Errorf("%s is reported as a metric", name)
 		}
 	}
 }
@@ -72,10 +72,10 @@ func TestCompareMarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Metrics) != 4 { // no run knows a completion time
+	if len(c.Metrics) != 4 { // no run has a completion time
 		t.Fatalf("%+v", c.Metrics)
 	}
-	// One less with every seed: better, although the seeds are ten apart.
+	// One less with every seed is better, although values vary by ten between seeds.
 	if m := c.Metrics[0]; m.Best != 0 || !m.Better || m.Goal != "lower" || !strings.HasSuffix(m.Cell(0), " *") || m.Versus[1].Mean != -1 {
 		t.Errorf("pauses: %+v", m)
 	}
@@ -91,18 +91,18 @@ func TestCompareMarks(t *testing.T) {
 	if got := c.Confidence(); !strings.Contains(got, "seed by seed") {
 		t.Errorf("got %q", got)
 	}
-	// One seed has no confidence, whatever the difference.
+	// One seed never gives confidence.
 	c, err = Compare([]*Variant{variant("a", summary(1, 10, 5)), variant("b", summary(1, 1000, 5))}, []string{"pauses.pauses"})
 	if err != nil || c.Metrics[0].Best != 0 || c.Metrics[0].Better || c.Metrics[0].Cell(0) != "10 ~" || !strings.Contains(c.Confidence(), "no confidence") {
 		t.Errorf("one seed: %+v, %v", c, err)
 	}
-	// Better than one of two others is not the best.
+	// The best must be better than all others, not only than one.
 	c, err = Compare([]*Variant{a, b, variant("c", summary(1, 12, 5), summary(2, 5, 6), summary(3, 44, 0))}, []string{"pauses.pauses"})
 	if err != nil || c.Metrics[0].Best != 0 || c.Metrics[0].Better {
 		t.Errorf("three: %+v, %v", c, err)
 	}
 	if _, err := Compare([]*Variant{a}, nil); err == nil {
-		t.Error("one variant was compared")
+		t.Error("no error for one variant")
 	}
 	if _, err := Compare([]*Variant{a, b}, []string{"pauses"}); err == nil || !strings.Contains(err.Error(), "pauses.pauses") {
 		t.Errorf("unknown metric: %v", err)
@@ -135,12 +135,12 @@ func TestTableFiles(t *testing.T) {
 	if err := json.Unmarshal(js.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	// What is written in pieces is what one piece would be.
+	// Writing in pieces gives the same bytes as encode.
 	var whole bytes.Buffer
 	if err := encode(&whole, &doc); err != nil || whole.String() != js.String() {
 		t.Errorf("%v: %s", err, js.String())
 	}
-	// Pauses are ten times the seed: mean 15 of 10 and 20.
+	// Pauses are ten times the seed: the mean of 10 and 20 is 15.
 	if len(doc.Points) != 8 || len(doc.Groups) != 4 || doc.Groups[3].Metrics["pauses.pauses"].Mean != 15 || doc.Groups[3].Values["hosts.ack.every"] != "2" {
 		t.Errorf("%+v", doc.Groups)
 	}
@@ -163,8 +163,7 @@ func TestTableFiles(t *testing.T) {
 	}
 }
 
-// Rows have metrics that others do not have: new ones come behind those that are known,
-// and what is not known is left out.
+// Rows may have different metrics: new ones are appended, and unknown values are omitted.
 func TestColumnsOfRowsThatDiffer(t *testing.T) {
 	table := &Table{columns: make(map[string]int), groups: make(map[string]string)}
 	for _, list := range [][]metrics.Measure{
@@ -212,7 +211,7 @@ func TestReadVariantsRefuses(t *testing.T) {
 	}
 	for folder, want := range map[string]string{
 		t.TempDir():                           "has no results",
-		write(summaryFile, `{"schema": 99}`):  "results of schema 99; allowed: 2",
+		write(summaryFile, `{"schema": 99}`):  "schema 99",
 		write(summaryFile, `{`):               "JSON",
 		write(manifestFile, `{"schema": 99}`): "a sweep of schema 99",
 		write(manifestFile, `not a manifest`): "manifest.json",

@@ -9,8 +9,8 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// document is sweep.json. Its lists are written one element at a time: the text of
-// thousands of points takes more memory than all else.
+// document is sweep.json. Its lists are written one element at a time, because the text of
+// thousands of points would need more memory than everything else.
 type document struct {
 	Schema   int             `json:"schema"`
 	Scenario string          `json:"scenario"`
@@ -32,8 +32,8 @@ type documentGroup struct {
 	Metrics map[string]Sample `json:"metrics"`
 }
 
-// WriteJSON writes every point with every metric, and every combination of
-// values with the statistics over its seeds.
+// WriteJSON writes every point with all metrics, and every combination of values with the
+// statistics over its seeds.
 func (t *Table) WriteJSON(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	d := &documentWriter{out: out}
@@ -79,7 +79,7 @@ func (t *Table) named(values []string) map[string]string {
 	return m
 }
 
-// documentWriter writes an object piece by piece, in the bytes of encode.
+// documentWriter writes a JSON object piece by piece, with the same bytes as encode.
 type documentWriter struct {
 	out *bufio.Writer
 	err error
@@ -91,11 +91,11 @@ func (d *documentWriter) text(s string) {
 	}
 }
 
-// value writes what is so deep in the object.
-func (d *documentWriter) value(depth string, v any) {
+// value writes a value with a line prefix.
+func (d *documentWriter) value(prefix string, v any) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetIndent(depth, "  ")
+	e.SetIndent(prefix, "  ")
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil && d.err == nil {
 		d.err = err

@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// PilotRun is how long a point of some cost took, and how much memory.
+// PilotRun is the measured time and memory of a point.
 type PilotRun struct {
 	Cost    float64
 	Seconds float64
-	Peak    int64 // bytes; 0: nobody knows
+	Peak    int64 // peak memory in bytes; 0: unknown
 }
 
-// Pilots chooses up to n points by their cost: the least, the most, and some between.
+// Pilots selects up to n points spread over the range of costs, from the lowest to the
+// highest.
 func Pilots(points []*Point, n int) []*Point {
 	order := slices.Clone(points)
 	slices.SortStableFunc(order, func(a, b *Point) int { return cmp.Compare(a.cost(), b.cost()) })
@@ -27,8 +28,9 @@ func Pilots(points []*Point, n int) []*Point {
 	return list
 }
 
-// Estimate is how long a point of some cost takes: between samples in proportion,
-// beyond them as the nearest. Of samples of the same cost the slowest counts.
+// Estimate returns the seconds that a point of a cost takes. It interpolates linearly
+// between samples and uses the nearest one outside their range. Of samples with equal cost
+// the slowest counts.
 func Estimate(samples []PilotRun, cost float64) float64 {
 	var below, above *PilotRun
 	for i := range samples {

@@ -1,6 +1,6 @@
-// Package sweep runs a scenario over a grid of values and seeds, keeps what is
-// finished, and turns the results into tables and comparisons. It does not know
-// how a point is simulated: the caller hands in a Run function.
+// Package sweep runs a scenario over a grid of values and seeds, stores finished points, and
+// turns the results into tables and comparisons. It backs xoff sweep, compare and
+// reproduce. The caller supplies the function that simulates a point.
 package sweep
 
 import (
@@ -14,17 +14,17 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// Grid describes the points of a sweep: a base scenario, the values that keys of
-// it take, and seeds.
+// Grid describes the points of a sweep: a base scenario, values of some of its keys, and
+// seeds.
 type Grid struct {
-	Name  string   // of the file, in messages
-	Data  []byte   // the base scenario
+	Name  string   // file name for messages
+	Data  []byte   // text of the base scenario
 	Set   []string // settings of every point, as `path=value`
 	Axes  []Axis
-	Seeds []uint64 // empty: that of the scenario
+	Seeds []uint64 // empty: the seed of the scenario
 }
 
-// ReadGrid starts a grid with a scenario file; - is standard input.
+// ReadGrid returns a grid with the scenario in a file and no axes; - is standard input.
 func ReadGrid(path string) (*Grid, error) {
 	name, data, err := scenario.ReadText(path)
 	if err != nil {
@@ -33,12 +33,12 @@ func ReadGrid(path string) (*Grid, error) {
 	return &Grid{Name: name, Data: data}, nil
 }
 
-// Base returns the scenario without any of the varied values.
+// Base returns the scenario without the values of axes.
 func (g *Grid) Base() (*scenario.Config, error) {
 	return scenario.Parse(g.Name, g.Data, g.Set...)
 }
 
-// hash identifies the scenario without any of the varied values.
+// hash returns the hash of the base scenario.
 func (g *Grid) hash() (string, error) {
 	base, err := g.Base()
 	if err != nil {
@@ -55,22 +55,24 @@ func (g *Grid) hash() (string, error) {
 // Point is one run of a sweep.
 type Point struct {
 	Index  int
-	Values []string // of the axes, in their order
+	Values []string // one per axis
 	Seed   uint64
 	Config *scenario.Config
-	Label  string  // key=value, ..., for messages
-	Cost   float64 // about how long it takes, in any unit; 0 is 1. For the time that is left, and to deal points to tasks
+	Label  string // key=value, ..., for messages
+	// Cost is the approximate run time in any unit; 0 counts as 1. It is used to estimate
+	// the remaining time and to divide points among tasks.
+	Cost float64
 
 	Folder string // name below the folder of points
 	Key    Key
-	// Blame, if there is one, makes an error of building the point name the input that caused it.
+	// Blame adds the input that caused a build error to the error. It may be nil.
 	Blame  func(error) error
-	plan   *fabric.Plan // until the point runs; nil for most points of a large sweep
+	plan   *fabric.Plan // kept until the point runs; nil for most points of a large sweep
 	expect []fabric.Expectation
 	frames float64 // see frames
 }
 
-// Size is the number of points.
+// Size returns the number of points. Above maxPoints it is only a lower bound.
 func (g *Grid) Size() int {
 	n := max(1, len(g.Seeds))
 	for _, a := range g.Axes {
@@ -82,18 +84,17 @@ func (g *Grid) Size() int {
 	return n
 }
 
-// Points reads the scenario of every point, the last axis changing fastest, then
-// the seed.
+// Points parses the scenario of every point. The seed changes fastest, then the last axis.
 func (g *Grid) Points() ([]*Point, error) {
 	for i, a := range g.Axes {
 		for _, b := range g.Axes[:i] {
 			if a.Key == b.Key {
-				return nil, fmt.Errorf("%s is varied twice; allowed: one list of values per key", a.Key)
+				return nil, fmt.Errorf("%s is varied twice (expected one list of values per key)", a.Key)
 			}
 		}
 	}
 	if n := g.Size(); n > maxPoints {
-		return nil, fmt.Errorf("the grid has more than %d points; allowed: fewer", maxPoints)
+		return nil, fmt.Errorf("the grid has too many points (expected at most %d)", maxPoints)
 	}
 	var points []*Point
 	values := make([]string, len(g.Axes))
@@ -110,7 +111,7 @@ func (g *Grid) Points() ([]*Point, error) {
 		}
 		seeds := g.Seeds
 		if len(seeds) == 0 {
-			seeds = []uint64{0} // stands for that of the scenario
+			seeds = []uint64{0} // ignored: the scenario's seed is used
 		}
 		for _, seed := range seeds {
 			p, err := g.point(values, seed)
@@ -155,8 +156,8 @@ func (g *Grid) pairs(values []string) []string {
 	return list
 }
 
-// blame says which flag a mistake comes from: the parser knows settings only.
-// When no single value is to blame, it names the point.
+// blame attributes an input error to a --vary flag, which the parser sees as a --set. If no
+// single value caused it, blame adds the values of the point.
 func (g *Grid) blame(err error, values []string) error {
 	var in *scenario.InputError
 	if !errors.As(err, &in) {

@@ -15,15 +15,15 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// Missing are points of a plan that nobody has computed.
+// Missing lists the points of a plan that have not been computed.
 type Missing struct {
 	Points []*Point
-	Tasks  []int // whose they are, each once, in order
+	Tasks  []int // tasks of the points, sorted, without duplicates
 }
 
-// Collect reads the rows of all points of a plan. Those without results count as what
-// their task said of them, or else as missing. Records are those of every folder that
-// tasks wrote to.
+// Collect reads the rows of all points of a plan. A point without results has the verdict
+// in the records of tasks, or else is missing. Records are from all folders that tasks
+// wrote to.
 func (s *Store) Collect(p *Plan, points []*Point, records []TaskRecord) ([]Row, *Missing) {
 	failed := make(map[string]FailedPoint)
 	for _, r := range records {
@@ -50,18 +50,19 @@ func (s *Store) Collect(p *Plan, points []*Point, records []TaskRecord) ([]Row, 
 	return rows, missing
 }
 
-// Err names the tasks that must run, or run again; points and tasks are those of the plan.
+// Err returns an error that names the tasks to run. Points and tasks are the totals of the
+// plan.
 func (m *Missing) Err(points, tasks int) error {
 	var list []string
 	for _, t := range m.Tasks {
 		list = append(list, strconv.Itoa(t))
 	}
-	return fmt.Errorf("%d of %d points are missing; the first: %s; they are those of --shard I/%d for I = %s (sbatch --array=%s array.sbatch)",
+	return fmt.Errorf("%d of %d points are missing, the first is %s; fix: run --shard I/%d for I = %s (sbatch --array=%s array.sbatch)",
 		len(m.Points), points, m.Points[0].Label, tasks, strings.Join(list, ", "), strings.Join(list, ","))
 }
 
-// CommonPlan returns the plan of the tasks that wrote to some folders, nil where there is
-// none, and what the tasks say.
+// CommonPlan returns the plan of the tasks that wrote to folders, nil if there is none, and
+// their records. Folders of different plans are an error.
 func CommonPlan(folders []string) (*Plan, []TaskRecord, error) {
 	var plan *Plan
 	var records []TaskRecord
@@ -78,17 +79,17 @@ func CommonPlan(folders []string) (*Plan, []TaskRecord, error) {
 		records = append(records, list...)
 		switch {
 		case p == nil && len(list) == 0:
-			return nil, nil, fmt.Errorf("%s holds nothing that tasks left; allowed: folders of xoff sweep --shard, or of xoff reproduce --shard", f)
+			return nil, nil, fmt.Errorf("%s contains no tasks (expected a folder of xoff sweep --shard or xoff reproduce --shard)", f)
 		case i == 0:
 			plan, first = p, f
 		case !SamePlan(plan, p):
-			return nil, nil, fmt.Errorf("%s and %s are not of one sweep; allowed: folders of the same plan", first, f)
+			return nil, nil, fmt.Errorf("%s and %s belong to different sweeps (expected folders of the same plan)", first, f)
 		}
 	}
 	return plan, records, nil
 }
 
-// JoinFolders copies points that have no plan into a folder.
+// JoinFolders copies the finished points of folders without a plan into one folder.
 func JoinFolders(folders []string, into string) error {
 	store := Store{Folder: into}
 	if err := store.Lock(); err != nil {
@@ -105,8 +106,8 @@ func JoinFolders(folders []string, into string) error {
 	return nil
 }
 
-// ReadyPlan makes all points of a plan ready to be collected: only those are built whose
-// scenario expects something of its results.
+// ReadyPlan returns all points of a plan, ready for Collect. It builds only points whose
+// scenario has expectations.
 func (r *Runner) ReadyPlan(ctx context.Context, p *Plan) ([]*Point, error) {
 	points, err := p.Points(nil)
 	if err != nil {
@@ -121,7 +122,7 @@ func (r *Runner) ReadyPlan(ctx context.Context, p *Plan) ([]*Point, error) {
 	return points, r.readyAsPlanned(ctx, expecting, p.Sweep.Options)
 }
 
-// ReadyTask makes the points of a task ready to run.
+// ReadyTask returns the points of a task, ready to run.
 func (r *Runner) ReadyTask(ctx context.Context, p *Plan, s Shard) ([]*Point, error) {
 	points, err := p.Points(&s)
 	if err != nil {
@@ -141,8 +142,8 @@ func (r *Runner) readyAsPlanned(ctx context.Context, points []*Point, options st
 	return checkKeys(points, planned)
 }
 
-// Join copies finished points of another folder that this one does not have. With a list
-// of points it takes those whose results fit, else all.
+// Join copies finished points from another folder unless they exist. With a list of points
+// it copies only results with their keys.
 func (s *Store) Join(from string, points []*Point) error {
 	if points != nil {
 		other := Store{Folder: from}
@@ -174,7 +175,7 @@ func (s *Store) Join(from string, points []*Point) error {
 	return nil
 }
 
-// take copies the folder of a point aside and hands it on.
+// take copies the folder of a point to a temporary folder and calls place to rename it.
 func (s *Store) take(from string, place func(temp string) error) error {
 	temp := disk.Aside(filepath.Join(s.Folder, pointsFolder, filepath.Base(from)))
 	err := os.Mkdir(temp, 0o755)
@@ -190,7 +191,7 @@ func (s *Store) take(from string, place func(temp string) error) error {
 	return err
 }
 
-// copyFiles copies the files of a folder; those of results have no folders below.
+// copyFiles copies the regular files of a folder. Results have no subfolders.
 func copyFiles(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -215,7 +216,7 @@ func copyFiles(from, to string) error {
 	return nil
 }
 
-// pointNames are the finished points of a folder.
+// pointNames returns the folder names of finished points.
 func pointNames(folder string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(folder, pointsFolder))
 	if err != nil {

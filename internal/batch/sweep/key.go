@@ -1,11 +1,13 @@
 package sweep
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,18 +15,21 @@ import (
 	"github.com/xoff-net/xoff/fabric"
 )
 
-// Key says what the results of a point depend on. Finished results are used
-// again only when all of it is the same.
+// Key identifies everything that the results of a point depend on. Finished results are
+// reused only if the key is equal.
 type Key struct {
-	Scenario   string `json:"scenario_sha256"`   // of the resolved scenario, its flows and its fabric
-	Executable string `json:"executable_sha256"` // of the program
-	Options    string `json:"options"`           // of the command, as far as they show in results
+	Scenario   string `json:"scenario_sha256"`   // resolved scenario, its flows and its fabric
+	Executable string `json:"executable_sha256"` // executable of xoff
+	Options    string `json:"options"`           // command options that affect results, see OptionsKey
 }
 
-// Executable returns the hash of the running program: whatever was built anew
-// counts as another one.
+// runningImage is, on Linux, the executable file of the process that opens or starts it,
+// even if its path was replaced.
+const runningImage = "/proc/self/exe"
+
+// Executable returns the hash of the running executable. Every rebuild has another hash.
 var Executable = sync.OnceValues(func() (string, error) {
-	f, err := os.Open("/proc/self/exe") // on Linux: what runs, even if its name is another program's by now
+	f, err := os.Open(runningImage)
 	if err != nil {
 		path, err := os.Executable()
 		if err != nil {
@@ -42,9 +47,23 @@ var Executable = sync.OnceValues(func() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 })
 
-// hashScenario covers the resolved scenario and what it was built into: files
-// that a scenario names (sizes, topologies, traces) may change under the same
-// name.
+// SelfCommand returns a command that starts the executable of this process once more. On
+// Linux it starts the running image, even if the file at its path was replaced. Elsewhere
+// the new process must compare its own hash.
+func SelfCommand(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	if _, err := os.Stat(runningImage); err == nil {
+		cmd.Path = runningImage // args[0] stays the path, for ps
+	}
+	return cmd, nil
+}
+
+// hashScenario hashes the resolved scenario and the fabric built from it, because files
+// that a scenario names (sizes, topologies, traces) may change.
 func hashScenario(b *fabric.Fabric) (string, error) {
 	resolved, err := b.Config.Canonical()
 	if err != nil {
@@ -52,7 +71,7 @@ func hashScenario(b *fabric.Fabric) (string, error) {
 	}
 	h := sha256.New()
 	_, _ = h.Write(resolved)
-	// There can be a million flows: no fmt for these.
+	// Without fmt, since there can be a million flows.
 	var line []byte
 	for i := range b.Flows.Flow {
 		f := &b.Flows.Flow[i]
@@ -73,7 +92,7 @@ func hashScenario(b *fabric.Fabric) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// appendNumbers prints a list as fmt does.
+// appendNumbers formats a list like fmt.
 func appendNumbers(text []byte, list []int32) []byte {
 	text = append(text, '[')
 	for i, n := range list {
@@ -85,10 +104,10 @@ func appendNumbers(text []byte, list []int32) []byte {
 	return append(text, ']')
 }
 
-// maxLabel bounds the readable part of a folder's name.
+// maxLabel is the maximum length of the readable part of a folder name.
 const maxLabel = 80
 
-// folderName is the readable part of the name of a point's folder: short forms of its
+// folderName returns the readable part of the name of a point's folder: short forms of its
 // keys and values.
 func folderName(axes []Axis, p *Point) string {
 	var keys, parts []string
@@ -111,8 +130,8 @@ func folderName(axes []Axis, p *Point) string {
 	return strings.TrimLeft(name[:min(len(name), maxLabel)], ".-")
 }
 
-// assign gives every point its folder: readable, and with a part of the hash so
-// that a changed scenario never meets the results of the old one.
+// assign sets the folder of every point: a readable part and a part of the scenario's hash,
+// so that a changed scenario never reuses old results.
 func assign(axes []Axis, points []*Point) {
 	taken := make(map[string]bool)
 	for _, p := range points {

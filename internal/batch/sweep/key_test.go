@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A program that is built anew while it starts is still the one that runs: its points
-// must not pass for those of the new one.
+// An executable that is replaced while it runs keeps its hash: its points must not count as
+// points of the new one.
 func TestReplacedProgram(t *testing.T) {
 	const replace = "XOFF_TEST_REPLACE"
 	if path := os.Getenv(replace); path != "" {
@@ -25,14 +25,14 @@ func TestReplacedProgram(t *testing.T) {
 		return
 	}
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells the file that runs")
+		t.Skip("only Linux identifies the running file")
 	}
 	data, err := os.ReadFile(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "program")
-	for name, text := range map[string][]byte{path: data, path + ".new": []byte("another program")} {
+	for name, text := range map[string][]byte{path: data, path + ".new": []byte("another executable")} {
 		if err := os.WriteFile(name, text, 0o755); err != nil {
 			t.Fatal(err)
 		}

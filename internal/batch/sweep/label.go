@@ -8,8 +8,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// shortKeys names keys by their ends, as long as needed to tell them apart: cc for
-// hosts.cc.name, policy.alpha where another alpha is varied.
+// shortKeys shortens keys to their unique last parts: cc for hosts.cc.name, policy.alpha
+// if another alpha is varied.
 func shortKeys(keys []string) []string {
 	var paths [][]string
 	for _, k := range keys {
@@ -32,8 +32,8 @@ func others(list [][]string, but int) [][]string {
 	return append(slices.Clone(list[:but]), list[but+1:]...)
 }
 
-// shortValue writes a scheme as after its flag, dcqcn:g=0.1 for {name: dcqcn, g: 0.1};
-// other values stay as they are.
+// shortValue writes a scheme as its flag does, dcqcn:g=0.1 for {name: dcqcn, g: 0.1}, and
+// returns other values unchanged.
 func shortValue(value string) string {
 	if !strings.HasPrefix(value, "{") {
 		return value
@@ -53,7 +53,7 @@ func shortValue(value string) string {
 	return text
 }
 
-// label says what makes a variant: cc=dcqcn policy=dt.
+// label describes the keys and values of a variant: cc=dcqcn policy=dt.
 func label(keys, values []string) string {
 	var pairs []string
 	for i, k := range shortKeys(keys) {
@@ -62,11 +62,11 @@ func label(keys, values []string) string {
 	return strings.Join(pairs, " ")
 }
 
-// maxLabels is up to how many keys label runs that were not varied by a sweep.
+// maxLabels is the maximum number of keys in the label of a run outside a sweep.
 const maxLabels = 4
 
-// labelRuns labels the variants that no sweep made by the keys in which all of them
-// differ, if these are few.
+// labelRuns labels variants outside a sweep by the keys that all variants have and in which
+// they differ, unless there are more than maxLabels.
 func (c *Comparison) labelRuns() {
 	var keys []string
 	for i := range c.Differ {
@@ -91,8 +91,8 @@ func (c *Comparison) labelRuns() {
 	}
 }
 
-// Unlabelled lists the keys in which the scenarios differ that no label shows, but for
-// parameters of schemes whose names differ, which are counted.
+// Unlabelled returns the keys in which the scenarios differ and which labels do not show.
+// Parameters of schemes whose names differ are only counted.
 func (c *Comparison) Unlabelled() (list []KeyDiff, parameters int) {
 	names := make(map[string]bool)
 	for _, d := range c.Differ {

@@ -21,7 +21,7 @@ func TestLabels(t *testing.T) {
 		{"hosts.cc", "{g: 0.5, name: dcqcn}", "cc={g: 0.5, name: dcqcn}"},
 		{"classes", "{name: {ids: [1]}, rdma: [1, 2]}", "classes={name: {ids: [1]}, rdma: [1, 2]}"},
 		{"name", "x", "name=x"},
-		{"hosts.cc|hosts.cc.name", "a|b", "hosts.cc=a hosts.cc=b"}, // nothing tells them apart
+		{"hosts.cc|hosts.cc.name", "a|b", "hosts.cc=a hosts.cc=b"}, // cannot be distinguished
 	} {
 		if got := label(strings.Split(c.keys, "|"), strings.Split(c.values, "|")); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.keys, got, c.want)
@@ -29,8 +29,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// Folders of runs are labelled by the keys in which they differ, if these are few;
-// what labels say is not said again, and parameters of another scheme are counted.
+// Runs are labelled by the keys in which they differ, if these are few. Labelled keys are
+// not listed again, and parameters of another scheme are only counted.
 func TestLabelsOfRuns(t *testing.T) {
 	run := func(name string, pairs ...string) *Variant {
 		v := variant(name, summary(1, 10, 5))
@@ -58,8 +58,8 @@ func TestLabelsOfRuns(t *testing.T) {
 	}
 }
 
-// Equal values are marked, each number is there once: a workload of one size has no
-// lines for that size, nor has a size of one workload.
+// Equal values are marked, and no group repeats another one: a workload with one size group
+// has no lines for it, nor has a size group with one workload.
 func TestSheetOfAComparison(t *testing.T) {
 	part := func(name string, p99 float64, sizes ...metrics.Part) metrics.Part {
 		return metrics.Part{Name: name, Slowdown: &metrics.Ratios{P99: p99}, Sizes: sizes}
@@ -83,9 +83,9 @@ func TestSheetOfAComparison(t *testing.T) {
 			t.Errorf("no line %q in %q", want, got)
 		}
 	}
-	for _, twin := range []string{"workloads.web.sizes.small", "sizes.large"} {
-		if slices.Contains(got, twin) {
-			t.Errorf("%s says what is said already", twin)
+	for _, duplicate := range []string{"workloads.web.sizes.small", "sizes.large"} {
+		if slices.Contains(got, duplicate) {
+			t.Errorf("%s repeats another group", duplicate)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestSame(t *testing.T) {
 	}{
 		{s(one, 1, 2), s(one, 1, 2), true},
 		{s(one, 1, 2), s(one, 2, 1), false},
-		{s(one, 1, 2), s(two, 1, 2), false}, // other seeds: by chance
+		{s(one, 1, 2), s(two, 1, 2), false}, // equal by chance: other seeds
 		{s(one, 0, 0), s(two, 0, 0), true},
 		{s(one, 0, 0), s(two[:1], 1), false},
 		{s(nil), s(one, 0, 0), false},

@@ -14,12 +14,12 @@ workload: [{name: w, generator: flows, class: rdma, flows: [{from: host0, to: ho
 run: {arrivals: 1us, stop: {when: time, at_most: 10us}}
 `
 
-// What a sweep keeps does not grow with the points that it has prepared, but for the
-// points themselves, nor with those that it has finished.
+// The memory of a sweep grows by little more than the point itself for each prepared or
+// finished point.
 func TestMemoryDoesNotGrowWithPoints(t *testing.T) {
 	const points, first = 100, 20
-	// Objects of the heap, when so many points are done: a point that leaves its summary
-	// or the names of its metrics behind leaves hundreds.
+	// Heap objects per point. A point that kept its summary or the names of its metrics
+	// would add hundreds.
 	const most = 20
 	g := &Grid{Name: "one.yaml", Data: []byte(oneFrame)}
 	for i := range points {
@@ -33,7 +33,7 @@ func TestMemoryDoesNotGrowWithPoints(t *testing.T) {
 		if (p.Done == first || p.Done == points) && live[p.Preparing][p.Done] == 0 {
 			var m runtime.MemStats
 			runtime.GC()
-			runtime.GC() // pools are emptied by the second
+			runtime.GC() // the second collection empties pools
 			runtime.ReadMemStats(&m)
 			live[p.Preparing][p.Done] = m.HeapObjects
 		}
@@ -54,15 +54,15 @@ func TestMemoryDoesNotGrowWithPoints(t *testing.T) {
 			t.Errorf("preparing %t: nothing was measured", preparing)
 		}
 		if each := (int(at[points]) - int(at[first])) / (points - first); each > most {
-			t.Errorf("preparing %t: %d objects stay of each point; allowed: %d", preparing, each, most)
+			t.Errorf("preparing %t: %d objects stay per point, want at most %d", preparing, each, most)
 		}
 	}
 }
 
-// What a process took before does not count.
-func TestPeakBeginsAnew(t *testing.T) {
+// After ResetPeak, earlier memory does not count.
+func TestResetPeak(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short tests run under the race detector, which gives no memory back")
+		t.Skip("short tests run under the race detector, which does not return memory")
 	}
 	const much = 512 << 20
 	block := make([]byte, much)
@@ -71,12 +71,12 @@ func TestPeakBeginsAnew(t *testing.T) {
 	}
 	runtime.KeepAlive(block)
 	if peak := PeakMemory(); peak == 0 {
-		t.Skip("nobody says here how much memory a process has")
+		t.Skip("the peak memory of a process is unknown here")
 	} else if peak < much {
-		t.Errorf("%d bytes at the peak, want %d or more", peak, much)
+		t.Errorf("peak is %d bytes, want %d or more", peak, much)
 	}
-	ForgetPeak()
+	ResetPeak()
 	if peak := PeakMemory(); peak <= 0 || peak > much/2 {
-		t.Errorf("%d bytes at the peak, after those who had more are gone", peak)
+		t.Errorf("peak is %d bytes after a reset, want at most %d", peak, much/2)
 	}
 }

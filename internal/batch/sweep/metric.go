@@ -7,15 +7,14 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// DefaultMetrics are the columns of a sweep's table.
+// DefaultMetrics are the default columns of a sweep's table.
 var DefaultMetrics = []string{
 	"flows.finished", "flows.unfinished", "fct_ps.p50", "fct_ps.p99", "slowdown.p50", "slowdown.p99",
 	"operations.completion_ps.p99", "throughput.goodput_bps", "pauses.pauses", "drops.lossless", "buffer.peak_bytes",
 }
 
-// Candidates lists the metrics that results of a scenario file, or those in a folder,
-// will or do have, as tables print them. It is for completion: what cannot be read
-// adds nothing, and groups by size are known of folders only.
+// Candidates returns the titles of the metrics of result folders and scenario files, for
+// shell completion. Unreadable paths are skipped. Size groups are known only for folders.
 func Candidates(paths []string) []string {
 	lists := [][]string{metrics.MeasureNames(metrics.Measures(&metrics.Summary{}))}
 	for _, path := range paths {
@@ -38,8 +37,8 @@ func Candidates(paths []string) []string {
 	return metrics.Titles(union(lists))
 }
 
-// goals says of which metrics less (-1) or more (+1) is better, by the first
-// part of their names that is listed; of the others neither is.
+// goals lists prefixes of metrics for which lower (-1), higher (+1) or neither (0) is
+// better. The first match counts.
 var goals = []struct {
 	prefix string
 	goal   int
@@ -50,7 +49,7 @@ var goals = []struct {
 	{"buffer.", -1}, {"invariants.", -1},
 }
 
-// goalOf returns -1 when less of a metric is better, 1 when more is, 0 otherwise.
+// goalOf returns -1 if lower values of a metric are better, 1 if higher ones are, else 0.
 func goalOf(name string) int {
 	for _, list := range []string{"workloads.", "sizes."} {
 		if rest, ok := strings.CutPrefix(name, list); ok {

@@ -14,17 +14,18 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// Pilot runs up to n points as tasks of their own, keeps their results and returns what they
-// took. It works in a folder below; tell is called before each point.
-func (r *Runner) Pilot(ctx context.Context, g *Grid, points []*Point, n int, o *run.Options, below string, tell func(i, of int, p *Point)) ([]PilotRun, error) {
+// Pilot runs up to n points, each as a task of its own, stores their results and returns
+// their time and memory. It works in a temporary folder inside folder and calls report
+// before each point.
+func (r *Runner) Pilot(ctx context.Context, g *Grid, points []*Point, n int, o *run.Options, folder string, report func(i, of int, p *Point)) ([]PilotRun, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	single, err := NewPlan(g, points, len(points), o) // a point each
+	single, err := NewPlan(g, points, len(points), o) // one point per task
 	if err != nil {
 		return nil, err
 	}
-	aside := filepath.Join(below, disk.TempPrefix+"pilot")
+	aside := filepath.Join(folder, disk.TempPrefix+"pilot")
 	if err := errors.Join(os.RemoveAll(aside), os.Mkdir(aside, 0o755)); err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func (r *Runner) Pilot(ctx context.Context, g *Grid, points []*Point, n int, o *
 	chosen := Pilots(points, n)
 	cost := make(map[int]float64)
 	for i, q := range chosen {
-		tell(i, len(chosen), q)
+		report(i, len(chosen), q)
 		task := single.Work[q.Index].Task
 		cost[task] = single.Work[q.Index].Cost
 		if err := pilotTask(ctx, file, Shard{Index: task, Of: single.Tasks}, aside); err != nil {
@@ -57,26 +58,25 @@ func (r *Runner) Pilot(ctx context.Context, g *Grid, points []*Point, n int, o *
 	return samples, nil
 }
 
-// pilotTask runs one task in a process of its own, so that its memory can be told from
-// that of planning.
+// pilotTask runs one task in a process of its own, so that its memory can be measured
+// separately.
 func pilotTask(ctx context.Context, plan string, shard Shard, folder string) error {
-	self, err := os.Executable()
+	cmd, err := SelfCommand(ctx, "sweep", "--plan", plan, "--shard", shard.String(), "--workers", "1", "--quiet", "-o", folder)
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, self, "sweep", "--plan", plan, "--shard", shard.String(), "--workers", "1", "--quiet", "-o", folder)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	var told bytes.Buffer
-	cmd.Stderr = &told
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	err = cmd.Run()
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &exit) && (exit.ExitCode() == run.Failure || exit.ExitCode() == run.Broken):
-		return nil // a point that fails takes its time, too
+		return nil // the time of a failed point counts as well
 	case err != nil:
-		return fmt.Errorf("pilot run: %w: %s", err, bytes.TrimSpace(told.Bytes()))
+		return fmt.Errorf("pilot run: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return nil
 }

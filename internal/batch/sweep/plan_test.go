@@ -46,7 +46,7 @@ func runTask(t *testing.T, p *Plan, index int, folder string, f *fake) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Progress = task.Tell
+	r.Progress = task.Update
 	rows, err := r.Sweep(ctx, points)
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +56,7 @@ func runTask(t *testing.T, p *Plan, index int, folder string, f *fake) {
 	}
 }
 
-// A plan that was written and read again deals as before, and a task builds what is its
-// own.
+// A plan that was written and read assigns the same points, and a task builds only its own.
 func TestPlanIsReadAsWritten(t *testing.T) {
 	p := planTiny(t, 3)
 	path := filepath.Join(t.TempDir(), "plan.json")
@@ -79,12 +78,12 @@ func TestPlanIsReadAsWritten(t *testing.T) {
 		}
 		for k, q := range points {
 			if q.Index != k {
-				t.Errorf("task %d: point %d has the index %d", i, k, q.Index)
+				t.Errorf("task %d: point %d has index %d", i, k, q.Index)
 			}
 			labels = append(labels, q.Label)
 		}
 	}
-	// All cost the same: dealt in turn, the fourth to task 0.
+	// All points cost the same: assigned in turn, the fourth to task 0.
 	want := []string{"alpha=1/8, seed=5", "alpha=1/4, seed=6", "alpha=1/8, seed=6", "alpha=1/4, seed=5"}
 	for i := range want {
 		want[i] = "switch.policy." + want[i]
@@ -100,11 +99,11 @@ func TestReadPlanRefuses(t *testing.T) {
 		change func(*Plan)
 		want   string
 	}{
-		{func(p *Plan) { p.Schema = 99 }, "a plan of schema 99"},
+		{func(p *Plan) { p.Schema = 99 }, "plan has schema 99"},
 		{func(p *Plan) { p.Tasks = 0 }, "0 tasks for 4 points"},
-		{func(p *Plan) { p.Work = p.Work[1:] }, "of which 3 are dealt"},
-		{func(p *Plan) { p.Work[1].Task = 2 }, "point 1 is dealt to task 2 of 2"},
-		{func(p *Plan) { p.Sweep.Points[2].Folder = "../x" }, `point 2 has the folder "../x"`},
+		{func(p *Plan) { p.Work = p.Work[1:] }, "of which 3 are assigned"},
+		{func(p *Plan) { p.Work[1].Task = 2 }, "point 1 is assigned to task 2 of 2"},
+		{func(p *Plan) { p.Sweep.Points[2].Folder = "../x" }, `point 2 has folder "../x"`},
 		{func(p *Plan) { p.Sweep.Points[0].Values = nil }, "0 values for 1 keys"},
 	} {
 		p := planTiny(t, 2)
@@ -112,7 +111,7 @@ func TestReadPlanRefuses(t *testing.T) {
 		if err := p.Write(path); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadPlan(path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "allowed: ") {
+		if _, err := ReadPlan(path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "(expected ") {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}
@@ -124,7 +123,7 @@ func TestReadPlanRefuses(t *testing.T) {
 	}
 }
 
-// Another program, and a scenario that has become another one, are refused by name.
+// Plans of another executable and points that have changed are rejected by name.
 func TestPlanOfOthers(t *testing.T) {
 	p := planTiny(t, 2)
 	if err := p.CheckProgram(); err != nil {
@@ -138,20 +137,20 @@ func TestPlanOfOthers(t *testing.T) {
 	p.Sweep.Executable = own
 	p.Text = strings.ReplaceAll(p.Text, "1KB", "2KB")
 	r := &Runner{Workers: 1, Build: buildPoint}
-	if _, err := r.ReadyTask(context.Background(), p, Shard{0, 2}); err == nil || !strings.Contains(err.Error(), "seed=5 is another scenario here than in the plan") {
+	if _, err := r.ReadyTask(context.Background(), p, Shard{0, 2}); err == nil || !strings.Contains(err.Error(), "seed=5 differs from the plan") {
 		t.Errorf("got %v", err)
 	}
 }
 
 // Tasks that write to one folder at the same time, one of them twice, leave every point
-// once, and no other files after all is tidied up.
+// once. Tidy removes all other files.
 func TestTasksShareAFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "shared")
 	p := planTiny(t, 2)
 	var both sync.WaitGroup
 	both.Add(2)
 	f := &fake{before: func(q *Point) {
-		if q.Seed == 5 && q.Values[0] == "1/8" { // of task 0: neither is faster
+		if q.Seed == 5 && q.Values[0] == "1/8" { // a point of task 0: both run at the same time
 			both.Done()
 			both.Wait()
 		}
@@ -162,7 +161,7 @@ func TestTasksShareAFolder(t *testing.T) {
 	}
 	wg.Wait()
 	if len(f.ran) < 5 {
-		t.Errorf("%q ran: no point was computed twice, so this tests nothing", f.ran)
+		t.Errorf("got runs %q, want one point computed twice", f.ran)
 	}
 	s := Store{Folder: folder}
 	points, err := p.Points(nil)
@@ -190,7 +189,7 @@ func TestTasksShareAFolder(t *testing.T) {
 	}
 }
 
-// A sweep that locks the folder leaves alone what tasks are writing there.
+// A sweep that locks the folder does not remove files that tasks are writing.
 func TestLockLeavesTasksAlone(t *testing.T) {
 	folder := t.TempDir()
 	task := Store{Folder: folder}
@@ -214,7 +213,7 @@ func TestLockLeavesTasksAlone(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(stale); err == nil {
-		t.Error("what a sweep that was killed left is still there")
+		t.Error("leftovers of a killed sweep are still there")
 	}
 }
 
@@ -224,10 +223,10 @@ func TestShareRefuses(t *testing.T) {
 	if err := s.Share(planTiny(t, 2), false); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Share(planTiny(t, 2), false); err != nil { // that of the next task
+	if err := s.Share(planTiny(t, 2), false); err != nil { // the next task
 		t.Error(err)
 	}
-	if err := s.Share(planTiny(t, 3), false); err == nil || !strings.Contains(err.Error(), "tasks of another plan") {
+	if err := s.Share(planTiny(t, 3), false); err == nil || !strings.Contains(err.Error(), "already contains a sweep with another plan") {
 		t.Errorf("got %v", err)
 	}
 	if err := s.Share(planTiny(t, 3), true); err != nil {
@@ -235,18 +234,18 @@ func TestShareRefuses(t *testing.T) {
 	}
 	other := planTiny(t, 3)
 	other.Sweep.Base = "another"
-	if err := s.Share(other, false); err == nil || !strings.Contains(err.Error(), "results of another scenario") {
+	if err := s.Share(other, false); err == nil || !strings.Contains(err.Error(), "already contains a sweep of another scenario") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// Points that have no results are what their task said of them; others are missing, and
-// their tasks are named. Folders of their own are joined.
+// A failed point has the verdict of its task's record; a point without a record is missing,
+// and its task is named. Separate folders are joined.
 func TestJoinAndCollect(t *testing.T) {
 	dir := t.TempDir()
 	p := planTiny(t, 2)
 	f := &fake{fail: map[string]error{"switch.policy.alpha=1/4, seed=5": os.ErrInvalid}}
-	runTask(t, p, 0, filepath.Join(dir, "a"), f) // 1/8 with seed 5, and 1/4 with seed 5
+	runTask(t, p, 0, filepath.Join(dir, "a"), f) // 1/8 and 1/4, both with seed 5
 	records, err := ReadTasks(filepath.Join(dir, "a"))
 	if err != nil || len(records) != 1 || records[0].State != Ended || records[0].Job != "slurm 12_1" {
 		t.Fatalf("%+v, %v", records, err)
@@ -271,7 +270,7 @@ func TestJoinAndCollect(t *testing.T) {
 		t.Errorf("%+v, %+v", rows[0], rows[2])
 	}
 	runTask(t, p, 1, filepath.Join(dir, "b"), f)
-	for range 2 { // the second time nothing is left to do
+	for range 2 { // the second time there is nothing to copy
 		if err := all.Join(filepath.Join(dir, "b"), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -288,10 +287,10 @@ func TestStatus(t *testing.T) {
 		fail:    map[string]error{"switch.policy.alpha=1/4, seed=5": os.ErrInvalid},
 		verdict: map[string]run.Verdict{"switch.policy.alpha=1/8, seed=5": {Code: run.Broken, Message: "dropped"}},
 	}
-	if _, err := ReadStatus(folder, time.Now()); err == nil || !strings.Contains(err.Error(), "holds no sweep") {
+	if _, err := ReadStatus(folder, time.Now()); err == nil || !strings.Contains(err.Error(), "contains no sweep") {
 		t.Errorf("got %v", err)
 	}
-	// A sweep without tasks has points only.
+	// A sweep without tasks has only points.
 	if err := (&Store{Folder: folder}).json(manifestFile, &p.Sweep); err != nil {
 		t.Fatal(err)
 	}
@@ -310,8 +309,8 @@ func TestStatus(t *testing.T) {
 	if s.Failed[0].Message != "invalid argument" || s.Failed[1].Message != "dropped" || s.Failed[1].Point != "switch.policy.alpha=1/8, seed=5" {
 		t.Errorf("%+v", s.Failed)
 	}
-	// Task 1 did a quarter of its two points in 10 s: 0.05 a second. Two are open, without
-	// the one that failed, so that 40 s are left.
+	// Task 1 computed a quarter of its two points in 10 s: 0.05 points per second. Two are
+	// open, without the failed one, so 40 s are left.
 	store := Store{Folder: folder, shared: true}
 	points, err := p.Points(&Shard{1, 2})
 	if err != nil {
@@ -328,7 +327,7 @@ func TestStatus(t *testing.T) {
 	if s, err = ReadStatus(folder, now.Add(time.Minute)); err != nil || s.Tasks[1].State != Running || s.Left == nil || *s.Left < 39.9 || *s.Left > 40.1 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	// A record that is none of this plan's tells nothing.
+	// A record that no task of this plan wrote is ignored.
 	if err := os.WriteFile(filepath.Join(folder, tasksFolder, taskPrefix+"x.json"), []byte(`{"task": -1, "of": 2, "state": "running"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}

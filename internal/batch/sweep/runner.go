@@ -16,33 +16,33 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// Job is a point on its way.
+// Job is a point that is being computed.
 type Job struct {
 	Point   *Point
 	Workers int    // goroutines it may use
-	Folder  string // exists and is empty; takes the results
-	Check   bool   // that the scenario has the hash of the point's key
-	// Report tells how far it is, from 0 to 1, and how many hops it simulated.
+	Folder  string // existing empty folder for the results
+	Check   bool   // verify that the scenario has the hash of the point's key
+	// Report takes the finished share, from 0 to 1, and the number of simulated hops.
 	Report func(share float64, hops uint64)
-	// Seconds is how long one core took, if who ran it knows better than the clock here.
+	// Seconds is set by Run if it knows the core seconds better than the local clock.
 	Seconds float64
 }
 
-// Runner runs the points of a grid and keeps their results.
+// Runner runs the points of a grid and stores their results.
 type Runner struct {
 	Store   Store
 	Workers int
-	Timed   bool // keep how long points took; folders of the same points then differ
-	// Build makes a point ready to run; its errors are mistakes in the input.
+	Limit   time.Duration // time limit of a point; 0: none
+	Timed   bool          // store the core seconds of points; results then differ from run to run
+	// Build builds a point. Its errors are mistakes in the input.
 	Build func(fabric.Plan) (*fabric.Fabric, error)
 	// Run simulates a point and writes its results. An error other than a
 	// run.WriteError or the context's means that this point has no results.
 	Run func(context.Context, *Job) (run.Verdict, error)
-	// Progress is told about every change, by one goroutine at a time; it may be
-	// nil.
+	// Progress is called after every change, by one goroutine at a time. It may be nil.
 	Progress func(Progress)
 
-	kept atomic.Int32 // points that were given a plan to keep
+	kept atomic.Int32 // number of points that keep their plan
 }
 
 func (p *Point) cost() float64 {
@@ -52,17 +52,39 @@ func (p *Point) cost() float64 {
 	return 1
 }
 
-// Progress is how far a sweep is.
-type Progress struct {
-	Preparing           bool    // points are built, to see what is wrong with them; Done counts these
-	Done, Total, Reused int     // points; the reused ones are among those done
-	Share               float64 // of the work, reused points excluded, from 0 to 1
-	Hops                uint64  // simulated so far, reused points excluded
+// LimitError means that a point was stopped at a time limit.
+type LimitError struct {
+	Limit  time.Duration
+	Worker bool // the limit of a worker, not of the sweep
 }
 
-// Prepare builds every point once, so that every mistake in a value shows before
-// anything runs, and gives it its key and folder. Metrics are names that the
-// results of some point must have.
+func (l *LimitError) Error() string {
+	whose := "the sweep"
+	if l.Worker {
+		whose = "this worker"
+	}
+	return fmt.Sprintf("the point takes longer than the time limit of %s: stopped after %s; fix: raise --point-limit", whose, l.Limit)
+}
+
+// WithLimit returns a context that ends after the limit, with l as its cause. A limit of 0
+// means none.
+func WithLimit(ctx context.Context, l *LimitError) (context.Context, context.CancelFunc) {
+	if l.Limit == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, l.Limit, l)
+}
+
+// Progress is the progress of a sweep.
+type Progress struct {
+	Preparing           bool    // points are being built and checked; Done counts these
+	Done, Total, Reused int     // points; Done includes Reused
+	Share               float64 // finished share of the work without reused points, from 0 to 1
+	Hops                uint64  // hops simulated so far, without reused points
+}
+
+// Prepare builds every point once, so that mistakes in values show before anything runs,
+// and sets its key and folder. Every metric in chosen must exist in at least one point.
 func (r *Runner) Prepare(ctx context.Context, g *Grid, options string, chosen []string) ([]*Point, error) {
 	points, err := g.Points()
 	if err != nil {
@@ -82,8 +104,8 @@ func (r *Runner) Prepare(ctx context.Context, g *Grid, options string, chosen []
 	return points, nil
 }
 
-// Ready builds points and gives them their keys, not their folders. It returns the
-// names of the metrics that they will have.
+// Ready builds points and sets their keys, but not their folders. It returns the names of
+// the metrics that their results will have.
 func (r *Runner) Ready(ctx context.Context, points []*Point, options string) ([]string, error) {
 	program, err := Executable()
 	if err != nil {
@@ -92,7 +114,7 @@ func (r *Runner) Ready(ctx context.Context, points []*Point, options string) ([]
 	errs := make([]error, len(points))
 	names := make([][]string, len(points))
 	var lock sync.Mutex
-	var shared [][]string // most points have the same names, and these take more memory than a point
+	var shared [][]string // one copy of equal lists: names take more memory than a point
 	state := Progress{Preparing: true, Total: len(points)}
 	r.each(len(points), func(i int) {
 		if ctx.Err() != nil {
@@ -122,7 +144,7 @@ func (r *Runner) Ready(ctx context.Context, points []*Point, options string) ([]
 	return union(names), nil
 }
 
-// prepare returns the metrics that the point will have.
+// prepare builds a point and returns the names of its metrics.
 func (r *Runner) prepare(p *Point, program, options string) ([]string, error) {
 	built, err := r.BuildPoint(p)
 	if err != nil {
@@ -134,13 +156,14 @@ func (r *Runner) prepare(p *Point, program, options string) ([]string, error) {
 	return built.MetricNames(), err
 }
 
-// keptPlans bounds how many points of a sweep keep their plan until they run: a plan of a
-// large fabric takes some megabytes.
+// keptPlans is the number of points that keep their plan until they run. The plan of a
+// large fabric takes several megabytes.
 const keptPlans = 16
 
-// BuildPoint builds a point to look at it. The first points keep their plan for the run.
+// BuildPoint builds a point for inspection. The first keptPlans points keep their plan for
+// the run.
 func (r *Runner) BuildPoint(p *Point) (*fabric.Fabric, error) {
-	plan, err := p.lay()
+	plan, err := p.layOut()
 	if err != nil {
 		return nil, err
 	}
@@ -154,16 +177,16 @@ func (r *Runner) BuildPoint(p *Point) (*fabric.Fabric, error) {
 	return built, nil
 }
 
-// lay lays out the point, unless its plan was kept.
-func (p *Point) lay() (fabric.Plan, error) {
+// layOut returns the plan that was kept, or a new one.
+func (p *Point) layOut() (fabric.Plan, error) {
 	if p.plan != nil {
 		return *p.plan, nil
 	}
 	return fabric.NewPlan(p.Config)
 }
 
-// frames is about how many frames a run sends, in kilobytes of its flows: what most of
-// its time goes into.
+// frames estimates the number of frames of a run, one per 1000 B of its flows. Most of the
+// run time is spent on frames.
 func frames(b *fabric.Fabric) float64 {
 	n := int64(0)
 	for i := range b.Flows.Flow {
@@ -172,7 +195,7 @@ func frames(b *fabric.Fabric) float64 {
 	return float64(n)
 }
 
-// share returns the list that has the same strings, and remembers it if there is none.
+// share returns an equal list from lists, or adds list to them.
 func share(lists *[][]string, list []string) []string {
 	if i := slices.IndexFunc(*lists, func(l []string) bool { return slices.Equal(l, list) }); i >= 0 {
 		return (*lists)[i]
@@ -181,7 +204,7 @@ func share(lists *[][]string, list []string) []string {
 	return list
 }
 
-// union keeps the order of the first list and adds what later ones have more.
+// union returns all different strings in the order of their first appearance.
 func union(lists [][]string) []string {
 	var all []string
 	seen := make(map[string]bool)
@@ -196,7 +219,7 @@ func union(lists [][]string) []string {
 	return all
 }
 
-// each calls f with 0 to n-1 on all workers.
+// each calls f with 0 to n-1 in r.Workers goroutines.
 func (r *Runner) each(n int, f func(int)) {
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -214,10 +237,9 @@ func (r *Runner) each(n int, f func(int)) {
 	wg.Wait()
 }
 
-// Sweep runs the points that have no results yet and returns one row per point,
-// in order. When the context ends, running points stop and are forgotten; what
-// is finished stays in the store. The rows do not depend on the order in which
-// points finish.
+// Sweep runs the points that have no results yet and returns one row per point, in order.
+// When the context ends, running points are discarded; finished points stay in the store.
+// The rows do not depend on the order in which points finish.
 func (r *Runner) Sweep(ctx context.Context, points []*Point) ([]Row, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -234,11 +256,11 @@ func (r *Runner) Sweep(ctx context.Context, points []*Point) ([]Row, error) {
 			s.work += p.cost()
 		}
 	}
-	s.tell()
+	s.notify()
 	running := 0
 	for ctx.Err() == nil && (len(open) > 0 || running > 0) {
 		for len(open) > 0 && s.free > 0 && ctx.Err() == nil {
-			// Few points share the workers among them; many take one each.
+			// Few points share all workers; with many, each takes one.
 			share := max(1, s.free/len(open))
 			s.free -= share
 			running++
@@ -262,15 +284,15 @@ func (r *Runner) Sweep(ctx context.Context, points []*Point) ([]Row, error) {
 type schedule struct {
 	r    *Runner
 	rows []Row
-	free int // workers without work
+	free int // idle workers
 	done chan struct{}
 
 	mu       sync.Mutex
 	returned int // workers of points that ended
 	state    Progress
-	hops     uint64  // of points that ended
+	hops     uint64  // hops of points that ended
 	work     float64 // cost of all points that must run
-	finished float64 // of those that ended
+	finished float64 // cost of points that ended
 	shares   map[*Point]report
 }
 
@@ -285,7 +307,7 @@ func (s *schedule) run(ctx context.Context, p *Point, workers int, stop context.
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.shares[p] = report{share, hops}
-		s.tell()
+		s.notify()
 	})
 	var write *run.WriteError
 	switch {
@@ -305,18 +327,18 @@ func (s *schedule) run(ctx context.Context, p *Point, workers int, stop context.
 	s.hops += s.shares[p].hops
 	delete(s.shares, p)
 	s.returned += workers
-	s.tell()
+	s.notify()
 	s.done <- struct{}{}
 }
 
-// keep stores the row of a point that is done.
+// keep adds the row of a finished point.
 func (s *schedule) keep(row Row) {
 	s.rows[row.Point.Index] = row
 	s.state.Done++
 }
 
-// tell reports progress; the caller holds the lock, or is alone.
-func (s *schedule) tell() {
+// notify reports progress. The caller holds the lock or is the only goroutine.
+func (s *schedule) notify() {
 	if s.r.Progress == nil {
 		return
 	}
@@ -330,14 +352,20 @@ func (s *schedule) tell() {
 	s.r.Progress(s.state)
 }
 
-func (r *Runner) point(ctx context.Context, p *Point, workers int, tell func(float64, uint64)) (Row, error) {
+func (r *Runner) point(ctx context.Context, p *Point, workers int, report func(float64, uint64)) (Row, error) {
 	temp, err := r.Store.begin(p)
 	if err != nil {
 		return Row{}, &run.WriteError{Err: err}
 	}
 	began := time.Now()
-	job := &Job{Point: p, Workers: workers, Folder: temp, Report: tell}
-	verdict, err := r.Run(ctx, job)
+	job := &Job{Point: p, Workers: workers, Folder: temp, Report: report}
+	limited, stop := WithLimit(ctx, &LimitError{Limit: r.Limit})
+	defer stop()
+	verdict, err := r.Run(limited, job)
+	var late *LimitError
+	if errors.As(context.Cause(limited), &late) {
+		err = late
+	}
 	if err == nil {
 		err = ctx.Err() // results of an interrupted point are partial
 	}

@@ -31,7 +31,7 @@ func tinyGrid(seeds ...uint64) *Grid {
 	return &Grid{Name: "tiny.yaml", Data: []byte(tiny), Axes: []Axis{{"switch.policy.alpha", []string{"1/8", "1/4"}}}, Seeds: seeds}
 }
 
-// fake stands for the simulator: it notes what it was asked to run.
+// fake replaces the simulator and records the points that it was asked to run.
 type fake struct {
 	mu      sync.Mutex
 	ran     []string
@@ -80,17 +80,16 @@ func sweepOnce(t *testing.T, ctx context.Context, folder string, g *Grid, f *fak
 	return r.Sweep(ctx, points)
 }
 
-// Points that take longer are a larger share of the work; what was there before is
-// none of it.
+// Points with a higher cost are a larger share of the work; reused points do not count.
 func TestShareOfWork(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
 	for _, c := range []struct {
 		folder string
 		points int
-		want   string // at the beginning; when a point says that it is through; when it ended
+		want   string // shares: at the start, then at the last report and at the end of each point
 	}{
 		{one, 1, "[0 1 1]"},
-		{one, 2, "[0 1 1]"}, // the first is there
+		{one, 2, "[0 1 1]"}, // the first point is reused
 		{two, 2, "[0 0.25 0.25 1 1]"},
 	} {
 		var got []float64
@@ -151,13 +150,12 @@ func TestBadValuesAreFoundFirst(t *testing.T) {
 		}
 	}
 	r := &Runner{Workers: 1, Build: buildPoint}
-	if _, err := r.Prepare(context.Background(), tinyGrid(), "", []string{"fct.p98"}); err == nil || !strings.Contains(err.Error(), `unknown metric "fct.p98" (did you mean "fct.p95"?); allowed: `) {
+	if _, err := r.Prepare(context.Background(), tinyGrid(), "", []string{"fct.p98"}); err == nil || !strings.Contains(err.Error(), `unknown metric "fct.p98"`) {
 		t.Errorf("metric: %v", err)
 	}
 }
 
-// Finished points are used again only when scenario, program and options are the
-// same.
+// Finished points are reused only if scenario, executable and options are equal.
 func TestResume(t *testing.T) {
 	folder := t.TempDir()
 	ctx := context.Background()
@@ -191,7 +189,7 @@ func TestResume(t *testing.T) {
 	if n := count(g, "y"); n != 6 {
 		t.Errorf("other scenario: %d points ran, want 6", n)
 	}
-	// Another program.
+	// Another executable.
 	points, err := filepath.Glob(filepath.Join(folder+"*", pointsFolder, "*", pointFile)) // the other scenario has its own folder
 	if err != nil || len(points) != 12 {
 		t.Fatalf("%d points, %v", len(points), err)
@@ -210,9 +208,9 @@ func TestResume(t *testing.T) {
 		}
 	}
 	if n := count(g, "y"); n != 6 {
-		t.Errorf("other program: %d points ran, want 6", n)
+		t.Errorf("other executable: %d points ran, want 6", n)
 	}
-	// Results that cannot be read.
+	// Unreadable results.
 	summaries, err := filepath.Glob(filepath.Join(folder+"*", pointsFolder, "*", summaryFile))
 	if err != nil || len(summaries) != 12 {
 		t.Fatalf("%d summaries, %v", len(summaries), err)
@@ -223,7 +221,7 @@ func TestResume(t *testing.T) {
 		}
 	}
 	if n := count(g, "y"); n != 6 {
-		t.Errorf("broken files: %d points ran, want 6", n)
+		t.Errorf("unreadable results: %d points ran, want 6", n)
 	}
 }
 
@@ -287,8 +285,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// Few points share the workers; many take one each. All workers are used at any
-// time while there is work.
+// Few points share all workers; with many, each takes one. No worker is idle while there is
+// work.
 func TestWorkersAreShared(t *testing.T) {
 	f := &fake{before: func(*Point) { time.Sleep(time.Millisecond) }}
 	if _, err := sweepOnce(t, context.Background(), t.TempDir(), tinyGrid(1), f, 9, ""); err != nil {
@@ -320,7 +318,7 @@ func TestOpenRefusesASweep(t *testing.T) {
 	}
 	other := Store{Folder: s.Folder}
 	if err := other.Open(g, nil, Opening{Resume: true}); runtime.GOOS != "windows" && !errors.Is(err, disk.ErrBusy) {
-		t.Errorf("two at once: got %v", err)
+		t.Errorf("second process: got %v", err)
 	}
 	s.Close()
 	if err := other.Open(g, nil, Opening{Resume: true}); err != nil {
@@ -329,7 +327,7 @@ func TestOpenRefusesASweep(t *testing.T) {
 	other.Close()
 }
 
-// A folder is opened again for the same scenario, whatever is varied; for others the
+// A folder is reopened for the same scenario, whatever is varied; for another scenario the
 // store moves.
 func TestOpenMoves(t *testing.T) {
 	root := t.TempDir()
@@ -356,7 +354,7 @@ func TestOpenMoves(t *testing.T) {
 		{other, name, name + "-2", resume, nil},
 		{other, name, name, Opening{Force: true}, nil},
 		{tinyGrid(1), name, name + "-3", resume, nil},
-		{tinyGrid(1), root, root + "-2", resume, nil}, // a run is there
+		{tinyGrid(1), root, root + "-2", resume, nil}, // root contains a run
 	} {
 		s := Store{Folder: c.folder}
 		err := s.Open(c.g, nil, c.o)
@@ -367,7 +365,7 @@ func TestOpenMoves(t *testing.T) {
 	}
 }
 
-// Manifests that do not say of what they are: a point in common says it.
+// Older manifests have no base hash: they belong to the scenario if they share a point.
 func TestOlderManifests(t *testing.T) {
 	s := Store{Folder: t.TempDir()}
 	points := func(hashes ...string) *Manifest {
@@ -380,15 +378,15 @@ func TestOlderManifests(t *testing.T) {
 	if err := s.json(manifestFile, points("a", "b")); err != nil {
 		t.Fatal(err)
 	}
-	if _, others := s.held(points("b", "c")); others {
-		t.Error("a common point is not seen")
+	if _, foreign := s.contents(points("b", "c")); foreign {
+		t.Error("a sweep with a common point is foreign")
 	}
-	if _, others := s.held(points("c")); !others {
-		t.Error("nothing in common is not seen")
+	if _, foreign := s.contents(points("c")); !foreign {
+		t.Error("a sweep without a common point is not foreign")
 	}
 }
 
-// A file that the scenario names may change under its name.
+// A change in a file that the scenario names makes results outdated.
 func TestFilesOfTheScenarioCount(t *testing.T) {
 	folder := t.TempDir()
 	net := func(text string) {
@@ -415,7 +413,7 @@ func TestFilesOfTheScenarioCount(t *testing.T) {
 	}
 }
 
-// A point of a small sweep is laid out once: its run has the plan that it was checked with.
+// A point of a small sweep is laid out once: its run uses the plan from the check.
 func TestPointIsLaidOutOnce(t *testing.T) {
 	points, err := tinyGrid(1).Points()
 	if err != nil {
@@ -426,15 +424,50 @@ func TestPointIsLaidOutOnce(t *testing.T) {
 	if _, err := r.Ready(t.Context(), points[:1], ""); err != nil {
 		t.Fatal(err)
 	}
-	checked, err := points[0].lay()
+	checked, err := points[0].layOut()
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := points[0].lay()
+	again, err := points[0].layOut()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if checked.Layout != again.Layout {
-		t.Error("the point is laid out again")
+		t.Error("the point is laid out twice")
+	}
+}
+
+// A point that takes longer than the limit fails without results; the sweep continues, and
+// a later one computes the point.
+func TestPointLimit(t *testing.T) {
+	f := &fake{}
+	r := &Runner{Store: Store{Folder: t.TempDir()}, Workers: 1, Build: buildPoint, Limit: time.Millisecond}
+	r.Run = func(ctx context.Context, job *Job) (run.Verdict, error) {
+		if r.Limit > 0 {
+			<-ctx.Done() // a run ends early, with partial results
+		}
+		return f.run(context.Background(), job)
+	}
+	points, err := r.Prepare(t.Context(), tinyGrid(), "", nil)
+	if err == nil {
+		err = r.Store.Open(tinyGrid(), points, Opening{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Store.Close()
+	rows, err := r.Sweep(t.Context(), points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		if m := row.Verdict.Message; row.Results || row.Verdict.Code != run.Failure ||
+			m != "the point takes longer than the time limit of the sweep: stopped after 1ms; fix: raise --point-limit" {
+			t.Errorf("%+v", row)
+		}
+	}
+	r.Limit = 0
+	if rows, err := r.Sweep(t.Context(), points); err != nil || !rows[0].Results || !rows[1].Results {
+		t.Errorf("%+v %v", rows, err)
 	}
 }

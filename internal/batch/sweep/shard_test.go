@@ -26,29 +26,28 @@ func TestParseShard(t *testing.T) {
 		text    string
 		planned int
 		env     []string
-		want    string // or a part of the error
+		want    string // shard, or part of the error
 	}{
 		{"0/8", 0, nil, "0/8"},
 		{"7/8", 8, nil, "7/8"},
 		{"task", 0, slurm, "3/8"},
 		{"task/5", 0, slurm, "3/5"},
-		// One task that is submitted again: the plan knows how many there are, the
-		// environment does not.
+		// A resubmitted task: the plan knows the number of tasks, the environment does not.
 		{"task", 8, again, "3/8"},
 		{"task/8", 0, again, "3/8"},
-		{"task", 0, again, "nobody says how many tasks there are; allowed: task/N, --plan FILE"},
+		{"task", 0, again, "unknown number of tasks (expected task/N, --plan FILE"},
 		{"task", 4, []string{"JOB_COMPLETION_INDEX=2"}, "2/4"},
-		{"task", 0, []string{"JOB_COMPLETION_INDEX=2"}, "nobody says how many"},
-		{"task", 0, []string{"SLURM_ARRAY_TASK_ID=1", "SLURM_ARRAY_TASK_COUNT=3", "SLURM_ARRAY_TASK_MIN=0", "SLURM_ARRAY_TASK_MAX=5", "SLURM_ARRAY_TASK_STEP=1"}, "nobody says how many"},
-		{"task", 0, []string{"SLURM_ARRAY_TASK_ID=4", "SLURM_ARRAY_TASK_COUNT=3", "SLURM_ARRAY_TASK_MIN=0", "SLURM_ARRAY_TASK_STEP=2"}, "nobody says how many"},
-		{"task", 3, slurm, "SLURM_ARRAY_TASK_ID=3 is no task of 3; allowed: 0 to 2"},
-		{"task", 3, nil, "this is no task of an array; allowed: SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX"},
-		{"8/8", 0, nil, "8 is no task of 8; allowed: 0 to 7"},
-		{"-1/8", 0, nil, "-1 is no task of 8"},
-		{"1/4", 8, nil, "the plan has 8 tasks; allowed: 0/8 to 7/8, or task"},
-		{"1/0", 0, nil, "allowed: I/N or task/N, with N from 1 to 20000"},
-		{"3", 0, nil, "allowed: I/N, such as 0/8 to 7/8, task/N, or task"},
-		{"x/8", 0, nil, "x is no task of 8"},
+		{"task", 0, []string{"JOB_COMPLETION_INDEX=2"}, "unknown number of tasks"},
+		{"task", 0, []string{"SLURM_ARRAY_TASK_ID=1", "SLURM_ARRAY_TASK_COUNT=3", "SLURM_ARRAY_TASK_MIN=0", "SLURM_ARRAY_TASK_MAX=5", "SLURM_ARRAY_TASK_STEP=1"}, "unknown number of tasks"},
+		{"task", 0, []string{"SLURM_ARRAY_TASK_ID=4", "SLURM_ARRAY_TASK_COUNT=3", "SLURM_ARRAY_TASK_MIN=0", "SLURM_ARRAY_TASK_STEP=2"}, "unknown number of tasks"},
+		{"task", 3, slurm, "SLURM_ARRAY_TASK_ID=3 of 3 tasks (expected 0 to 2)"},
+		{"task", 3, nil, "outside an array task (expected SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX"},
+		{"8/8", 0, nil, "8 of 8 tasks (expected 0 to 7)"},
+		{"-1/8", 0, nil, "bad task index: -1 of 8 tasks"},
+		{"1/4", 8, nil, "the plan has 8 tasks (expected 0/8 to 7/8, or task)"},
+		{"1/0", 0, nil, "(expected I/N or task/N, with N from 1 to 20000)"},
+		{"3", 0, nil, "(expected I/N, such as 0/8 to 7/8, task/N, or task)"},
+		{"x/8", 0, nil, "bad task index: x of 8 tasks"},
 	} {
 		s, err := ParseShard(c.text, c.planned, environment(c.env...))
 		got := s.String()
@@ -56,7 +55,7 @@ func TestParseShard(t *testing.T) {
 			got = err.Error()
 		}
 		if err == nil && got != c.want || !strings.Contains(got, c.want) {
-			t.Errorf("%s, plan of %d, %v: got %q, want %q", c.text, c.planned, c.env, got, c.want)
+			t.Errorf("%s, %d tasks planned, %v: got %q, want %q", c.text, c.planned, c.env, got, c.want)
 		}
 	}
 }
@@ -75,26 +74,26 @@ func TestDeal(t *testing.T) {
 		{[]float64{1}, 3, []int{0}},
 		{nil, 3, []int{}},
 	} {
-		if got := Deal(c.costs, c.tasks); !slices.Equal(got, c.want) {
-			t.Errorf("%v to %d: got %v, want %v", c.costs, c.tasks, got, c.want)
+		if got := AssignTasks(c.costs, c.tasks); !slices.Equal(got, c.want) {
+			t.Errorf("%v to %d tasks: got %v, want %v", c.costs, c.tasks, got, c.want)
 		}
 	}
 }
 
-// Every point has one task, and no task has more to do than the mean and one point: who
-// has most was the one with least before its last point.
+// No task has more than the mean plus one point: the task with the most had the least before
+// its last point.
 func TestDealIsEven(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		costs := rapid.SliceOf(rapid.Float64Range(0, 1e6)).Draw(t, "costs")
 		tasks := rapid.IntRange(1, 12).Draw(t, "tasks")
 		load, sum, most := make([]float64, tasks), 0.0, 0.0
-		for i, task := range Deal(costs, tasks) {
+		for i, task := range AssignTasks(costs, tasks) {
 			load[task] += costs[i]
 			sum += costs[i]
 			most = max(most, costs[i])
 		}
 		if got := slices.Max(load); got > (sum/float64(tasks)+most)*(1+1e-9) {
-			t.Fatalf("a task has %g of %g, the largest point %g", got, sum, most)
+			t.Fatalf("a task has cost %g of %g; the largest point has %g", got, sum, most)
 		}
 	})
 }

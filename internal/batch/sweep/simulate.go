@@ -10,10 +10,10 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// Simulate makes a runner run its points with these options.
+// Simulate makes the runner simulate its points in this process with the given options.
 func (r *Runner) Simulate(o run.Options) {
 	r.Build = func(plan fabric.Plan) (*fabric.Fabric, error) {
-		try, err := start(plan, o) // with an engine, which finds other mistakes
+		try, err := start(plan, o) // the engine finds further mistakes
 		if err != nil {
 			return nil, err
 		}
@@ -22,7 +22,7 @@ func (r *Runner) Simulate(o run.Options) {
 	r.Run = func(ctx context.Context, job *Job) (run.Verdict, error) { return Simulate(ctx, job, o) }
 }
 
-// start makes a plan ready to run.
+// start builds a plan and prepares its run.
 func start(plan fabric.Plan, o run.Options) (*run.Run, error) {
 	built, err := plan.Build(o.BuildOptions())
 	if err != nil {
@@ -31,7 +31,7 @@ func start(plan fabric.Plan, o run.Options) (*run.Run, error) {
 	return run.Prepare(built, o)
 }
 
-// Settings are the options of a run that another machine must know.
+// Settings are the run options that are sent to other machines.
 type Settings struct {
 	Engine     string `json:"engine"`
 	Invariants string `json:"invariants"`
@@ -39,22 +39,22 @@ type Settings struct {
 	FlowTrace  bool   `json:"flow_trace"`
 }
 
-// SettingsOf are those of some options.
+// SettingsOf returns the settings of options.
 func SettingsOf(o *run.Options) Settings {
 	return Settings{Engine: string(o.Engine), Invariants: string(o.Invariants), CSV: o.CSV, FlowTrace: o.FlowTrace}
 }
 
-// Options are those that the settings stand for.
+// Options returns run options with these settings.
 func (s *Settings) Options() run.Options {
 	return run.Options{Engine: run.Engine(s.Engine), Invariants: run.Invariants(s.Invariants), CSV: s.CSV, FlowTrace: s.FlowTrace, WindowDivisor: 1}
 }
 
-// Shown are the options that show in results.
-func Shown(o *run.Options) string {
+// OptionsKey returns the options that affect results, as text for Key.Options.
+func OptionsKey(o *run.Options) string {
 	return fmt.Sprintf("csv=%t flow_trace=%t invariants=%s engine=%s", o.CSV, o.FlowTrace, o.Invariants, o.Engine)
 }
 
-// reportEvery is how often a point reports.
+// reportEvery is the minimum time between progress reports of a point.
 const reportEvery = 100 * time.Millisecond
 
 // Simulate runs one point and writes its results.
@@ -67,7 +67,7 @@ func Simulate(ctx context.Context, job *Job, o run.Options) (run.Verdict, error)
 			job.Report(p.Share(), p.Hops())
 		}
 	}
-	plan, err := job.Point.lay()
+	plan, err := job.Point.layOut()
 	if err != nil {
 		return run.Verdict{}, err
 	}
@@ -82,7 +82,7 @@ func Simulate(ctx context.Context, job *Job, o run.Options) (run.Verdict, error)
 			return run.Verdict{}, err
 		}
 		if hash != job.Point.Key.Scenario {
-			return run.Verdict{}, fmt.Errorf("it has the hash %s here, and %s where it was planned", hash, job.Point.Key.Scenario)
+			return run.Verdict{}, fmt.Errorf("scenario has hash %s (expected %s as planned)", hash, job.Point.Key.Scenario)
 		}
 	}
 	done, err := r.Start(ctx)

@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// maxTasks is how many tasks an array has at most, unless more are asked for: Slurm
-// allows 1001 by default.
+// maxTasks is the maximum number of tasks if Sizing.Tasks is 0. Slurm allows 1001 by
+// default.
 const maxTasks = 1000
 
-// Sizing says how a sweep is divided into tasks.
+// Sizing defines how a sweep is divided into tasks.
 type Sizing struct {
-	Tasks    int           // 0: as many as TaskTime wants
-	TaskTime time.Duration // target
-	CPUs     int           // cores of a task
+	Tasks    int           // 0: derived from TaskTime
+	TaskTime time.Duration // target time of a task
+	CPUs     int           // cores per task
 }
 
-// Load is what the tasks of a sweep take; 0 is not known, except for Tasks.
+// Load is the estimated load of a sweep. Zero means unknown, except for Tasks.
 type Load struct {
 	Tasks   int     `json:"tasks"`
-	Seconds float64 `json:"seconds"`      // of one core, all points
-	Longest float64 `json:"task_seconds"` // of the task that takes longest
-	Memory  int64   `json:"memory_bytes"` // of a task
+	Seconds float64 `json:"seconds"`      // core seconds of all points
+	Longest float64 `json:"task_seconds"` // seconds of the longest task
+	Memory  int64   `json:"memory_bytes"` // memory of a task
 }
 
-// Size decides how many tasks there are and what each needs, from pilot runs. It turns the
-// cost of points into seconds.
+// Size determines the number of tasks and their memory from pilot runs. It replaces the
+// cost of points by seconds.
 func (z *Sizing) Size(points []*Point, samples []PilotRun) Load {
 	var l Load
 	if len(samples) > 0 {
@@ -50,7 +50,7 @@ func (z *Sizing) Size(points []*Point, samples []PilotRun) Load {
 	return l
 }
 
-// Deal works out how long the longest task of a plan takes.
+// Deal sets Load.Longest from the tasks of a plan.
 func (z *Sizing) Deal(l *Load, p *Plan) {
 	if l.Seconds == 0 {
 		return
@@ -62,8 +62,8 @@ func (z *Sizing) Deal(l *Load, p *Plan) {
 	}
 }
 
-// TimeLimit is the time that a task may take: twice what is expected of the longest, and
-// some minutes, because others may need the machine, too. 0 is not known.
+// TimeLimit returns the time limit of a task: twice the expected time of the longest task
+// plus five minutes, because other jobs may share the machine. 0 means unknown.
 func (l *Load) TimeLimit() time.Duration {
 	if l.Seconds == 0 {
 		return 0
@@ -71,8 +71,8 @@ func (l *Load) TimeLimit() time.Duration {
 	return (time.Duration(2*l.Longest*float64(time.Second)) + 5*time.Minute).Round(time.Minute)
 }
 
-// MergeMemory is what the merge of points may take. It computes none, but has the scenarios
-// and numbers of all: about 50 KB each of small ones.
+// MergeMemory returns the memory limit of the merge in bytes. The merge keeps the scenarios
+// and metrics of all points, about 50 KB each for small ones. 0 means unknown.
 func (l *Load) MergeMemory(points int) int64 {
 	if l.Memory == 0 {
 		return 0
@@ -80,8 +80,8 @@ func (l *Load) MergeMemory(points int) int64 {
 	return max(l.Memory, 128<<20+int64(points)*100<<10)
 }
 
-// taskMemory is what a task may take whose points took peak: every core has a point, and
-// half as much again for those that were not tried.
+// taskMemory returns the memory limit of a task from the peak of a pilot run: one point per
+// core, and 50 % more for points that were not measured.
 func taskMemory(peak int64, cpus int) int64 {
 	const step = 64 << 20
 	need := peak*int64(cpus)*3/2 + step

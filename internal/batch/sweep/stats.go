@@ -8,16 +8,16 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// Sample is the values of a metric over seeds.
+// Sample summarises the values of a metric over seeds.
 type Sample struct {
 	N    int     `json:"n"`
 	Mean float64 `json:"mean"`
-	Half float64 `json:"ci95"` // half the 95 % interval of the mean (Student's t); 0 when n < 2
+	Half float64 `json:"ci95"` // half width of the 95 % interval of the mean (Student's t); 0 if n < 2
 	Min  float64 `json:"min"`
 	Max  float64 `json:"max"`
 }
 
-// sampleOf returns false when there are no values.
+// sampleOf summarises values. It returns false if there are none.
 func sampleOf(v []float64) (Sample, bool) {
 	if len(v) == 0 {
 		return Sample{}, false
@@ -29,39 +29,37 @@ func sampleOf(v []float64) (Sample, bool) {
 	return s, true
 }
 
-// SampleOf sums up the values of a metric over seeds; it returns false when there
-// are none.
+// SampleOf summarises the values of a metric over seeds. It returns false if there are none.
 func SampleOf(v []float64) (Sample, bool) { return sampleOf(v) }
 
-// Paired compares two samples seed by seed: value i of both has the same seed.
+// Paired compares two samples seed by seed: a[i] and b[i] have the same seed.
 func Paired(a, b []float64) Difference {
 	return differenceOf(seeded{values: a}, seeded{values: b})
 }
 
-// round keeps ten digits: the last bits of roots and quantiles depend on the
+// round rounds to ten digits, because the last bits of roots and quantiles depend on the
 // processor.
 func round(x float64) float64 {
 	r, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 10, 64), 64)
 	return r
 }
 
-// Difference is the mean of one sample less that of another.
+// Difference is the difference between the means of two samples.
 type Difference struct {
 	Mean   float64 `json:"mean"`
-	Low    float64 `json:"low"` // of the 95 % interval
-	High   float64 `json:"high"`
-	Paired bool    `json:"paired"` // over the same seeds, seed by seed
-	Known  bool    `json:"known"`  // false: fewer than two seeds, no interval
+	Low    float64 `json:"low"`    // lower end of the 95 % interval
+	High   float64 `json:"high"`   // upper end of the 95 % interval
+	Paired bool    `json:"paired"` // compared seed by seed
+	Known  bool    `json:"known"`  // the interval is known: each sample has at least two seeds
 }
 
-// seeded are the values of a metric by seed, in order of the seeds.
+// seeded has the values of a metric and their seeds, in the same order.
 type seeded struct {
 	seeds  []uint64
 	values []float64
 }
 
-// same reports whether two samples are equal seed by seed, or one and the same value
-// for all seeds.
+// same reports whether two samples are equal seed by seed, or all their values are equal.
 func (s seeded) same(o seeded) bool {
 	if slices.Equal(s.seeds, o.seeds) && slices.Equal(s.values, o.values) {
 		return true
@@ -70,7 +68,7 @@ func (s seeded) same(o seeded) bool {
 	return len(s.values) > 0 && len(o.values) > 0 && slices.Min(all) == slices.Max(all)
 }
 
-// text prints a sample for people.
+// text formats a sample as mean ± half width.
 func (s *Sample) text(metric string) string {
 	if s.Half == 0 {
 		return metrics.Format(metric, s.Mean)
@@ -78,8 +76,8 @@ func (s *Sample) text(metric string) string {
 	return metrics.Format(metric, s.Mean) + " ± " + metrics.Format(metric, s.Half)
 }
 
-// differenceOf compares two samples: seed by seed when they have the same seeds,
-// by Welch's t test otherwise.
+// differenceOf compares two samples: seed by seed if they have the same seeds, else by
+// Welch's t test.
 func differenceOf(a, b seeded) Difference {
 	d := Difference{Mean: round(mean(a.values) - mean(b.values)), Paired: slices.Equal(a.seeds, b.seeds)}
 	if min(len(a.values), len(b.values)) < 2 {
@@ -104,5 +102,5 @@ func differenceOf(a, b seeded) Difference {
 	return d
 }
 
-// ExcludesZero reports whether the difference is more than chance.
+// ExcludesZero reports whether the difference is significant: its 95 % interval excludes 0.
 func (d *Difference) ExcludesZero() bool { return d.Known && (d.Low > 0 || d.High < 0) }

@@ -9,12 +9,12 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
 
 func TestSample(t *testing.T) {
 	if _, ok := sampleOf(nil); ok {
-		t.Error("no values have statistics")
+		t.Error("got statistics of no values")
 	}
 	if s, _ := sampleOf([]float64{5}); s != (Sample{N: 1, Mean: 5, Min: 5, Max: 5}) {
 		t.Errorf("one value: %+v", s)
 	}
-	// Standard deviation 1, t(0.975; 2) = 4.30265273 of the printed tables:
+	// Standard deviation 1, t(0.975; 2) = 4.30265273 from printed tables:
 	// 4.30265273 / sqrt(3) = 2.48413771.
 	s, _ := sampleOf([]float64{3, 1, 2})
 	if s.N != 3 || s.Mean != 2 || s.Min != 1 || s.Max != 3 || !near(s.Half, 2.48413771) {
@@ -50,7 +50,7 @@ func TestDifference(t *testing.T) {
 		// Differences -1, -1, -2: mean -4/3, deviation sqrt(1/3);
 		// 4.30265273 * sqrt(1/3) / sqrt(3) = 1.43421758.
 		{"paired, includes 0", seeded{seeds, []float64{10, 20, 30}}, seeded{seeds, []float64{11, 21, 32}}, -4.0 / 3, -2.76755091, 0.10088425, true, false},
-		// The same -1 for every seed: no doubt, however far the seeds are apart.
+		// The same -1 for every seed: certain, however much the seeds differ.
 		{"paired, constant", seeded{seeds, []float64{10, 20, 30}}, seeded{seeds, []float64{11, 21, 31}}, -1, -1, -1, true, true},
 		// Variances of the means 1/3 each, so 4 degrees of freedom:
 		// 2.77644511 * sqrt(2/3) = 2.26695793.

@@ -10,40 +10,40 @@ import (
 	"time"
 )
 
-// Status is how far a sweep is whose points are computed by tasks.
+// Status is the progress of a sweep that tasks compute.
 type Status struct {
 	Folder   string        `json:"folder"`
 	Scenario string        `json:"scenario,omitempty"`
-	Points   int           `json:"points"` // 0: nobody knows
+	Points   int           `json:"points"` // 0: unknown
 	Done     int           `json:"done"`
-	Failed   []FailedPoint `json:"failed"` // those with results are done, too
+	Failed   []FailedPoint `json:"failed"` // points with results count as done as well
 	Tasks    []TaskState   `json:"tasks"`
-	// Left is how many seconds it takes until all is done at the pace of the tasks that
-	// run; nil when none does.
+	// Left is the remaining time in seconds at the pace of the running tasks; nil if none
+	// is running.
 	Left *float64 `json:"seconds_left"`
 }
 
-// TaskState is what is known of a task.
+// TaskState is the state of a task.
 type TaskState struct {
 	Task   int     `json:"task"`
-	State  string  `json:"state"` // as in its record; or waiting, silent, done
+	State  string  `json:"state"` // state in its record, or waiting, silent, done
 	Points int     `json:"points"`
 	Done   int     `json:"done"`
 	Host   string  `json:"host,omitempty"`
 	PID    int     `json:"pid,omitempty"`
 	Job    string  `json:"job,omitempty"`
-	Silent float64 `json:"seconds_silent,omitempty"` // since it was last heard of, if it should run
+	Silent float64 `json:"seconds_silent,omitempty"` // time since its last update, if it should be running
 	Peak   int64   `json:"peak_bytes,omitempty"`
 }
 
-// States that no record has.
+// States that do not appear in records.
 const (
-	Waiting = "waiting" // never heard of
-	Silent  = "silent"  // killed, or cut off
-	Done    = "done"    // all its points are there
+	Waiting = "waiting" // has no record
+	Silent  = "silent"  // killed or disconnected
+	Done    = "done"    // all its points have results
 )
 
-// ReadStatus looks at a folder of results.
+// ReadStatus reads the status of the sweep in a folder.
 func ReadStatus(folder string, now time.Time) (*Status, error) {
 	plan, err := ReadFolderPlan(folder)
 	if err != nil {
@@ -65,21 +65,21 @@ func ReadStatus(folder string, now time.Time) (*Status, error) {
 		return nil, err
 	}
 	s.count(plan, nil, now)
-	s.Tasks = []TaskState{} // it has none
+	s.Tasks = []TaskState{} // a sweep without a plan has no tasks
 	return s, nil
 }
 
-// count looks for the points of a plan, and says how far its tasks are.
+// count counts the finished points of a plan and sets the state of its tasks.
 func (s *Status) count(plan *Plan, records []TaskRecord, now time.Time) {
 	s.Scenario, s.Points = plan.Sweep.Scenario, len(plan.Sweep.Points)
 	s.Tasks = make([]TaskState, plan.Tasks)
 	for i := range s.Tasks {
 		s.Tasks[i] = TaskState{Task: i, State: Waiting}
 	}
-	given := make(map[string]bool) // up: there will be no results
+	failed := make(map[string]bool) // by folder: points that will have no results
 	for _, r := range records {
 		for _, f := range r.Failed {
-			given[f.Folder] = true
+			failed[f.Folder] = true
 		}
 	}
 	left := 0.0
@@ -90,7 +90,7 @@ func (s *Status) count(plan *Plan, records []TaskRecord, now time.Time) {
 		var r pointRecord
 		key := Key{Scenario: m.Scenario, Executable: plan.Sweep.Executable, Options: plan.Sweep.Options}
 		if store.record(m.Folder, &r) != nil || r.Key != key {
-			if !given[m.Folder] {
+			if !failed[m.Folder] {
 				left += plan.Work[i].Cost
 			}
 			continue
@@ -114,12 +114,12 @@ func (s *Status) count(plan *Plan, records []TaskRecord, now time.Time) {
 	}
 }
 
-// unplanned makes a plan of one task of a sweep that has none.
+// unplanned returns a plan with one task for a sweep without a plan.
 func unplanned(folder string) (*Plan, error) {
 	p := &Plan{Tasks: 1}
 	path := filepath.Join(folder, manifestFile)
 	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("%s holds no sweep; allowed: the folder of `xoff sweep` or of tasks with --shard", folder)
+		return nil, fmt.Errorf("%s contains no sweep (expected a folder of `xoff sweep`, or of tasks with --shard)", folder)
 	}
 	if err := readJSON(path, &p.Sweep); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func unplanned(folder string) (*Plan, error) {
 	return p, nil
 }
 
-// pointLabel names a point of a manifest as a sweep does.
+// pointLabel returns the label of a point of a manifest, equal to Point.Label.
 func pointLabel(axes []Axis, m *ManifestPoint) string {
 	var list []string
 	for i, a := range axes {
@@ -139,8 +139,8 @@ func pointLabel(axes []Axis, m *ManifestPoint) string {
 	return strings.Join(append(list, fmt.Sprintf("seed=%d", m.Seed)), ", ")
 }
 
-// countOnly is for points that have no plan, such as those of experiments: how many are
-// there, and what the tasks say.
+// countOnly counts points that have no plan, such as points of experiments, and sets the
+// state of tasks from their records.
 func (s *Status) countOnly(folder string, records []TaskRecord, now time.Time) error {
 	names, err := pointNames(folder)
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *Status) countOnly(folder string, records []TaskRecord, now time.Time) e
 	return nil
 }
 
-// describe adds what the tasks say of themselves.
+// describe adds the records of tasks to their states.
 func (s *Status) describe(records []TaskRecord, tasks int, now time.Time) {
 	for _, r := range records {
 		if r.Of != tasks {

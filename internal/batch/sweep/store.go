@@ -15,7 +15,7 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// SchemaVersion numbers the layout of manifest.json, point.json and sweep.json.
+// SchemaVersion is the version of manifest.json, point.json and sweep.json.
 const SchemaVersion = 1
 
 // Names in the folder of a sweep and of a point.
@@ -26,22 +26,22 @@ const (
 	pointsFolder = "points"
 )
 
-// Store is the folder of a sweep. A point is in it completely or not at all.
+// Store is the folder of a sweep. It contains a point completely or not at all.
 type Store struct {
 	Folder string
-	lock   io.Closer // while it is open
-	shared bool      // with other processes, on other machines, too: nothing is locked
+	lock   io.Closer // nil when not locked
+	shared bool      // other processes, perhaps on other machines, write too: nothing is locked
 }
 
-// ErrExists means that the folder holds a sweep already.
-var ErrExists = errors.New("holds a sweep already")
+// ErrExists means that the folder already contains a sweep.
+var ErrExists = errors.New("already contains a sweep")
 
-// Manifest says what a sweep consists of. It holds nothing about the machine or
-// the time, so that a sweep that was interrupted leaves the same bytes.
+// Manifest lists the points of a sweep. It does not mention machine or time, so that an
+// interrupted sweep leaves the same bytes.
 type Manifest struct {
 	Schema     int             `json:"schema"`
 	Scenario   string          `json:"scenario"`
-	Base       string          `json:"base_sha256"` // of the scenario without the varied values; "" in older ones
+	Base       string          `json:"base_sha256"` // hash of the base scenario; "" in older manifests
 	Axes       []Axis          `json:"axes"`
 	Seeds      []uint64        `json:"seeds"`
 	Executable string          `json:"executable_sha256"`
@@ -51,14 +51,13 @@ type Manifest struct {
 
 // ManifestPoint is a point of a manifest.
 type ManifestPoint struct {
-	Values   []string `json:"values"` // of the axes
+	Values   []string `json:"values"` // one per axis
 	Seed     uint64   `json:"seed"`
 	Folder   string   `json:"folder"`
 	Scenario string   `json:"scenario_sha256"`
 }
 
-// pointRecord is point.json: why the results of a point can be used again, and
-// what the run found.
+// pointRecord is point.json: the key of a point's results and the verdict of its run.
 type pointRecord struct {
 	Schema int `json:"schema"`
 	Key
@@ -66,26 +65,24 @@ type pointRecord struct {
 	Seconds float64     `json:"core_seconds,omitempty"` // see Runner.Timed
 }
 
-// Row is what became of a point. Its numbers stay in its folder: those of many points
-// take memory.
+// Row is the outcome of a point. Its metrics stay on disk to save memory.
 type Row struct {
 	Point   *Point
-	Results bool // there are some
+	Results bool // the point has results
 	Verdict run.Verdict
-	Seconds float64 // that one core took, 0 when nobody knows; see Runner.Timed
+	Seconds float64 // core seconds; 0: unknown, see Runner.Timed
 }
 
-// Opening says what may be done about what a folder holds.
+// Opening selects what Open does with existing results.
 type Opening struct {
-	Resume bool // go on with a sweep of the same scenario
-	Force  bool // overwrite whatever there is
+	Resume bool // continue a sweep of the same scenario
+	Force  bool // overwrite anything
 }
 
-// Open makes the folder ready for the points of a grid, and keeps other processes
-// from it until Close. A folder that holds results of another scenario is left alone
-// unless forced: the store moves to NAME-2, NAME-3 and so on. One that holds a sweep
-// of the same scenario is opened only to resume it; finished points of it that still
-// fit are used, whatever the grid was.
+// Open prepares the folder for the points of a grid and locks it until Close. If the folder
+// has results of another scenario, the store moves to NAME-2, NAME-3 and so on, unless
+// forced. A sweep of the same scenario is opened only to resume it: its finished points
+// are reused if their keys match, whatever its grid was.
 func (s *Store) Open(g *Grid, points []*Point, o Opening) error {
 	m, err := newManifest(g, points)
 	if err != nil {
@@ -112,24 +109,23 @@ func newManifest(g *Grid, points []*Point) (*Manifest, error) {
 	return m, nil
 }
 
-// move locks the folder, or the first one of the same name and a number that holds
-// nothing of other scenarios.
+// move locks the folder, or the first numbered one without results of other scenarios.
 func (s *Store) move(m *Manifest, o Opening) error {
 	name := s.Folder
 	for n := 1; ; n++ {
 		s.Folder = disk.Numbered(name, n)
-		there, others := s.held(m)
+		exists, foreign := s.contents(m)
 		switch {
-		case others && !o.Force:
+		case foreign && !o.Force:
 			continue
-		case there && !o.Resume && !o.Force:
-			return fmt.Errorf("%s %w; allowed: --resume to continue it, --force to overwrite it, or another folder with -o", s.Folder, ErrExists)
+		case exists && !o.Resume && !o.Force:
+			return fmt.Errorf("%s %w; fix: continue it with --resume, overwrite it with --force, or choose another folder with -o", s.Folder, ErrExists)
 		}
 		if err := s.Lock(); err != nil {
 			return err
 		}
-		// Once more, now that nobody else can write there.
-		if now, others := s.held(m); o.Force || now == there && !others {
+		// Check again, now that no other process can write there.
+		if now, foreign := s.contents(m); o.Force || now == exists && !foreign {
 			return nil
 		}
 		s.Close()
@@ -137,9 +133,9 @@ func (s *Store) move(m *Manifest, o Opening) error {
 	}
 }
 
-// held reports whether there is a sweep in the folder, and whether what is there
-// belongs to another scenario.
-func (s *Store) held(m *Manifest) (there, others bool) {
+// contents reports whether the folder contains a sweep, and whether it contains results of
+// another scenario.
+func (s *Store) contents(m *Manifest) (exists, foreign bool) {
 	if _, err := os.Stat(filepath.Join(s.Folder, summaryFile)); err == nil {
 		return false, true
 	}
@@ -161,8 +157,8 @@ func (s *Store) held(m *Manifest) (there, others bool) {
 	return true, true
 }
 
-// Lock makes the folder ready for points, and keeps other processes from it until
-// Close. A store without a manifest holds points of several grids.
+// Lock prepares the folder for points and locks it until Close. A store without a manifest
+// contains points of several grids.
 func (s *Store) Lock() error {
 	below := filepath.Join(s.Folder, pointsFolder)
 	if err := disk.Prepare(below); err != nil {
@@ -176,7 +172,7 @@ func (s *Store) Lock() error {
 	return s.removeTemps(func(name string) bool { return !disk.IsAside(name) })
 }
 
-// Close gives the folder free for other processes.
+// Close unlocks the folder.
 func (s *Store) Close() {
 	if s.lock != nil {
 		_ = s.lock.Close()
@@ -184,8 +180,7 @@ func (s *Store) Close() {
 	}
 }
 
-// removeTemps removes what processes that were killed left behind: of the names of
-// such, those that are chosen.
+// removeTemps removes the chosen temporary files and folders that killed processes left.
 func (s *Store) removeTemps(chosen func(name string) bool) error {
 	for _, folder := range []string{s.Folder, filepath.Join(s.Folder, pointsFolder)} {
 		entries, err := os.ReadDir(folder)
@@ -218,10 +213,10 @@ func encode(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// Path is the folder of a point's results.
+// Path returns the folder of a point's results.
 func (s *Store) Path(p *Point) string { return filepath.Join(s.Folder, pointsFolder, p.Folder) }
 
-// begin creates the folder that a point is written to.
+// begin creates the temporary folder for the results of a point.
 func (s *Store) begin(p *Point) (string, error) {
 	if s.shared {
 		temp := disk.Aside(s.Path(p))
@@ -233,7 +228,7 @@ func (s *Store) begin(p *Point) (string, error) {
 
 func (s *Store) abandon(temp string) { _ = os.RemoveAll(temp) }
 
-// commit gives the folder of a finished point its name.
+// commit writes the record of a finished point and moves its folder into place.
 func (s *Store) commit(p *Point, temp string, v run.Verdict, seconds float64) (Row, error) {
 	record := pointRecord{Schema: SchemaVersion, Key: p.Key, Verdict: v, Seconds: seconds}
 	err := disk.WriteFile(filepath.Join(temp, pointFile), func(w io.Writer) error { return encode(w, &record) })
@@ -245,7 +240,7 @@ func (s *Store) commit(p *Point, temp string, v run.Verdict, seconds float64) (R
 		return Row{}, &run.WriteError{Err: err}
 	}
 	disk.Sync(filepath.Dir(s.Path(p)))
-	// Read back, so that a row is the same whether it was just computed or found.
+	// Read back, so that computed and reused rows are equal.
 	row, ok := s.load(p)
 	if !ok {
 		return Row{}, &run.WriteError{Err: fmt.Errorf("%s: the results cannot be read back", s.Path(p))}
@@ -253,8 +248,8 @@ func (s *Store) commit(p *Point, temp string, v run.Verdict, seconds float64) (R
 	return row, nil
 }
 
-// place renames the folder of a finished point, in place of results that no longer fit.
-// Those of a process that was faster, and computed the same, stay.
+// place moves the folder of a finished point to its path and replaces outdated results. If
+// another process has finished the same point, its results stay.
 func (s *Store) place(p *Point, temp string) error {
 	path := s.Path(p)
 	for {
@@ -262,10 +257,10 @@ func (s *Store) place(p *Point, temp string) error {
 		if err == nil {
 			return nil
 		}
-		if _, there := os.Lstat(path); there != nil {
+		if _, missing := os.Lstat(path); missing != nil {
 			return err
 		}
-		if row, fits := s.load(p); fits && !row.Verdict.Aborted {
+		if row, ok := s.load(p); ok && !row.Verdict.Aborted {
 			return os.RemoveAll(temp)
 		}
 		old := disk.Aside(path)
@@ -278,7 +273,7 @@ func (s *Store) place(p *Point, temp string) error {
 	}
 }
 
-// load returns the row of a point whose results are there and fit.
+// load returns the row of a point if it has results with an equal key.
 func (s *Store) load(p *Point) (Row, bool) {
 	var record pointRecord
 	if s.record(p.Folder, &record) != nil || record.Key != p.Key {
@@ -288,18 +283,18 @@ func (s *Store) load(p *Point) (Row, bool) {
 	if err != nil {
 		return Row{}, false
 	}
-	verdict := record.Verdict.Expecting(run.Judge(p.expect, summary))
+	verdict := record.Verdict.WithExpectations(run.Judge(p.expect, summary))
 	return Row{Point: p, Results: true, Verdict: verdict, Seconds: record.Seconds}, true
 }
 
-// record reads what is known of the results in a folder of a point.
+// record reads point.json in the folder of a point.
 func (s *Store) record(folder string, r *pointRecord) error {
 	path := filepath.Join(s.Folder, pointsFolder, folder, pointFile)
 	if err := readJSON(path, r); err != nil {
 		return err
 	}
 	if r.Schema != SchemaVersion {
-		return fmt.Errorf("%s: schema %d", path, r.Schema)
+		return fmt.Errorf("%s has schema %d (expected %d)", path, r.Schema, SchemaVersion)
 	}
 	return nil
 }

@@ -16,21 +16,21 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// Table is the outcome of a sweep: one row per point. It has the same bytes
-// whatever the order in which points finished.
+// Table is the outcome of a sweep: one row per point. Its files do not depend on the order
+// in which points finished.
 type Table struct {
 	Scenario string
 	Axes     []Axis
 	Rows     []Row
 
 	store   *Store
-	names   []string          // of every metric
-	columns map[string]int    // of names
-	groups  map[string]string // of metrics, see metrics.Measure
-	values  [][]float64       // by row and column; NaN, or too short, where nothing is known
+	names   []string          // all metrics
+	columns map[string]int    // index into names by metric
+	groups  map[string]string // groups by metric, see metrics.Measure
+	values  [][]float64       // by row and column; NaN or beyond the end if unknown
 }
 
-// NewTable collects the rows of a sweep, whose numbers are in the store.
+// NewTable returns the table of rows and reads their metrics from the store.
 func NewTable(g *Grid, rows []Row, store *Store) (*Table, error) {
 	t := &Table{Axes: g.Axes, Rows: rows, store: store, columns: make(map[string]int), groups: make(map[string]string)}
 	for i := range rows {
@@ -48,8 +48,7 @@ func NewTable(g *Grid, rows []Row, store *Store) (*Table, error) {
 	return t, nil
 }
 
-// line puts measures into columns. Those that no earlier row had are new ones, behind
-// the others.
+// line arranges measures in columns. It appends columns for metrics that no earlier row had.
 func (t *Table) line(list []metrics.Measure) []float64 {
 	for _, m := range list {
 		if _, ok := t.columns[m.Name]; !ok {
@@ -67,7 +66,7 @@ func (t *Table) line(list []metrics.Measure) []float64 {
 	return values
 }
 
-// value is that of a metric in a row, if it is known.
+// value returns a metric of a row, and whether it is known.
 func (t *Table) value(row int, metric string) (float64, bool) {
 	column, ok := t.columns[metric]
 	if !ok || column >= len(t.values[row]) {
@@ -77,7 +76,7 @@ func (t *Table) value(row int, metric string) (float64, bool) {
 	return v, !math.IsNaN(v)
 }
 
-// Code is the worst exit code of the points.
+// Code returns the highest exit code of the points.
 func (t *Table) Code() int {
 	code := 0
 	for _, r := range t.Rows {
@@ -86,7 +85,7 @@ func (t *Table) Code() int {
 	return code
 }
 
-// Group is the points that differ in their seed only.
+// Group is a set of points that differ only in their seed.
 type Group struct {
 	Values []string
 	Rows   []int // indices into Rows
@@ -121,19 +120,19 @@ func (t *Table) over(g *Group, metric string) seeded {
 	return s
 }
 
-// Sheet is a table for people.
+// Sheet is a table of formatted text.
 type Sheet struct {
 	Head  []string
-	Keys  int        // how many of the first columns say which line it is
-	Lines [][]string // of one cell: a heading
+	Keys  int        // number of leading columns that identify a line
+	Lines [][]string // a line with one cell is a heading
 	Same  []string   // metrics that are equal in all lines, with their values
-	// Trouble has the keys of lines and what went wrong there.
+	// Trouble has the keys of lines with failed points and a message.
 	Trouble [][]string
 }
 
-// Cells returns a line per combination of values, with the mean over its seeds and
-// half its 95 % interval. No metrics means the usual ones; those that no point has are
-// left out.
+// Cells returns one line per combination of values, with the mean over its seeds and the
+// half width of its 95 % interval. Without chosen metrics it uses DefaultMetrics. Metrics
+// that no point has are omitted.
 func (t *Table) Cells(chosen []string) *Sheet {
 	if len(chosen) == 0 {
 		chosen = DefaultMetrics
@@ -177,7 +176,7 @@ func (t *Table) Cells(chosen []string) *Sheet {
 	return s
 }
 
-// known are the full names of the metrics that some point has.
+// known returns the full names of the metrics that some point has.
 func (t *Table) known(names []string) []string {
 	var list []string
 	for _, n := range names {
@@ -196,7 +195,7 @@ func cell(metric string, values []float64) string {
 	return s.text(metric)
 }
 
-// trouble says what went wrong in a group.
+// trouble returns a message about the failed points of a group, or "".
 func (t *Table) trouble(g *Group) string {
 	var list []string
 	for _, i := range g.Rows {
@@ -210,7 +209,7 @@ func (t *Table) trouble(g *Group) string {
 	return strings.Join(list, "")
 }
 
-// folder is that of a point's results, empty when there are none.
+// folder returns the folder of a point's results, or "" if there are none.
 func (t *Table) folder(r *Row) string {
 	if !r.Results {
 		return ""
@@ -218,7 +217,7 @@ func (t *Table) folder(r *Row) string {
 	return pointsFolder + "/" + r.Point.Folder
 }
 
-// WriteCSV writes a line per point with every metric.
+// WriteCSV writes one line per point with all metrics.
 func (t *Table) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	var head []string
@@ -247,13 +246,13 @@ func (t *Table) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// WriteParquet writes the same table as WriteCSV. A key whose values are all
-// plain numbers is a column of numbers.
+// WriteParquet writes the same table as WriteCSV. A key with only plain numbers becomes a
+// numeric column.
 func (t *Table) WriteParquet(w io.Writer) error {
 	var fields []reflect.StructField
 	taken := make(map[string]bool)
 	add := func(name string, kind any, options string) {
-		// What the tag cannot hold is replaced.
+		// Replace characters that a struct tag cannot contain.
 		column := strings.NewReplacer(",", "_", `"`, "_", "`", "_", `\`, "_", "\n", "_").Replace(name)
 		for taken[column] {
 			column += "_"
@@ -315,13 +314,13 @@ func numeric(values []string) bool {
 	return true
 }
 
-// Save writes the table in its three forms.
+// Save writes the table as CSV, Parquet and JSON.
 func (s *Store) Save(t *Table) error {
 	return errors.Join(s.file("sweep.csv", t.WriteCSV), s.file("sweep.parquet", t.WriteParquet), s.file("sweep.json", t.WriteJSON))
 }
 
-// Statistics returns, for a sweep over seeds alone, a line per usual metric with
-// its mean, interval and extremes, those of parts of the flows below their headings.
+// Statistics returns, for a sweep over seeds only, one line per default metric with mean,
+// interval, minimum and maximum. Metrics of parts of the flows follow under headings.
 func (t *Table) Statistics() *Sheet {
 	all := Group{}
 	for i := range t.Rows {
@@ -335,7 +334,7 @@ func (t *Table) Statistics() *Sheet {
 	head := []string{"metric", fmt.Sprintf("mean of %d seeds ± 95 %% interval", len(t.Rows)), "min", "max"}
 	sheet := &Sheet{Head: head, Keys: 1}
 	group := ""
-	for _, m := range withoutTwins(usual(t.names), []*Variant{whole}) {
+	for _, m := range withoutDuplicates(defaults(t.names), []*Variant{whole}) {
 		s, ok := sampleOf(t.over(&all, m).values)
 		if !ok {
 			continue
@@ -352,8 +351,8 @@ func (t *Table) Statistics() *Sheet {
 	return sheet
 }
 
-// add puts the line of a metric below the heading of its group; the first cell is
-// filled in.
+// add appends the line of a metric, below a heading if its group changes. It sets the first
+// cell.
 func (s *Sheet) add(last *string, group, metric string, line []string) {
 	if group != *last && group != "" {
 		s.Lines = append(s.Lines, []string{group})
@@ -367,7 +366,8 @@ func (s *Sheet) add(last *string, group, metric string, line []string) {
 	s.Lines = append(s.Lines, line)
 }
 
-// Sheet returns a line per metric and a column per variant, under the names given.
+// Sheet returns one line per metric and one column per variant, with the given names as
+// headings.
 func (c *Comparison) Sheet(names []string) *Sheet {
 	s := &Sheet{Head: append([]string{"metric"}, names...), Keys: 1}
 	group := ""

@@ -14,8 +14,8 @@ import (
 	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
-// TaskRecord is what a task tells those who ask how far a sweep is. Nothing is decided
-// by it but what a merge says of points that have no results.
+// TaskRecord is the status file of a task. Only xoff sweep status reads it, and a merge for
+// the messages of points without results.
 type TaskRecord struct {
 	Schema  int       `json:"schema"`
 	Task    int       `json:"task"`
@@ -23,20 +23,20 @@ type TaskRecord struct {
 	State   string    `json:"state"`
 	Host    string    `json:"host"`
 	PID     int       `json:"pid"`
-	Job     string    `json:"job,omitempty"` // as the scheduler calls it
+	Job     string    `json:"job,omitempty"` // name of the scheduler's job
 	Began   time.Time `json:"began"`
 	Updated time.Time `json:"updated"`
 	Points  int       `json:"points"`
 	Done    int       `json:"done"`
-	Reused  int       `json:"reused"` // of those done
-	Share   float64   `json:"share"`  // of the work, without what is reused
-	Work    float64   `json:"work"`   // cost of the points, without those that are reused
+	Reused  int       `json:"reused"` // part of Done
+	Share   float64   `json:"share"`  // finished share of Work, from 0 to 1
+	Work    float64   `json:"work"`   // cost of all points except reused ones
 	Peak    int64     `json:"peak_bytes,omitempty"`
-	// Failed are points that have no results.
+	// Failed lists the points without results.
 	Failed []FailedPoint `json:"failed,omitempty"`
 }
 
-// FailedPoint is a point that did not come out as it should.
+// FailedPoint is a point with a verdict other than success.
 type FailedPoint struct {
 	Point   string `json:"point"`
 	Folder  string `json:"folder"`
@@ -44,19 +44,19 @@ type FailedPoint struct {
 	Message string `json:"message"`
 }
 
-// States of a task. One that was killed stays in the last that it wrote.
+// States of a task. A task that was killed keeps its last state.
 const (
 	Running     = "running"
 	Ended       = "ended"
 	Interrupted = "interrupted"
-	Stopped     = "stopped" // by an error, such as a full device
+	Stopped     = "stopped" // by an error, such as a full disk
 )
 
-// taskPrefix begins the names of records.
+// taskPrefix is the prefix of the file names of records.
 const taskPrefix = "task-"
 
-// recordEvery is how often a task says how far it is; silentAfter is when one that says
-// nothing is taken for gone.
+// recordEvery is the interval at which a task updates its record; silentAfter is the time
+// without updates after which it counts as silent.
 const (
 	recordEvery = 10 * time.Second
 	silentAfter = 2 * time.Minute
@@ -69,7 +69,7 @@ type Task struct {
 	next time.Time
 }
 
-// Begin tells that a task computes its points.
+// Begin writes the record of a task that starts to compute its points.
 func (s *Store) Begin(shard Shard, points []*Point, getenv func(string) string) (*Task, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Store) Begin(shard Shard, points []*Point, getenv func(string) string) 
 	return t, t.write(now)
 }
 
-// jobName is what a scheduler calls this task.
+// jobName returns the scheduler's name of this task, or "".
 func jobName(getenv func(string) string) string {
 	if id := getenv("SLURM_ARRAY_JOB_ID"); id != "" {
 		return "slurm " + id + "_" + getenv(slurmIndex)
@@ -103,18 +103,18 @@ func (t *Task) write(now time.Time) error {
 	return disk.WriteShared(t.path, func(w io.Writer) error { return encode(w, &t.TaskRecord) })
 }
 
-// Tell takes the progress of a task; now and then others hear of it.
-func (t *Task) Tell(p Progress) {
+// Update takes the progress of a task and writes the record every recordEvery.
+func (t *Task) Update(p Progress) {
 	if p.Preparing {
 		return
 	}
 	t.Done, t.Reused, t.Share = p.Done, p.Reused, p.Share
 	if now := time.Now().UTC(); !now.Before(t.next) {
-		_ = t.write(now) // a device that is full shows where results are written
+		_ = t.write(now) // a full disk fails later, when results are written
 	}
 }
 
-// End tells what became of a task.
+// End writes the final record of a task.
 func (t *Task) End(ctx context.Context, rows []Row, err error) error {
 	t.State = Ended
 	switch {
@@ -131,8 +131,8 @@ func (t *Task) End(ctx context.Context, rows []Row, err error) error {
 	return t.write(time.Now().UTC())
 }
 
-// Task computes points among other tasks that write to the same folder. Rows are nil if it
-// failed before the first point, or after the last.
+// Task computes points while other tasks write to the same folder. Rows are nil if it failed
+// before the first point or after the last one.
 func (r *Runner) Task(ctx context.Context, plan *Plan, shard Shard, points []*Point, force bool, getenv func(string) string) (*Task, []Row, error) {
 	if err := r.Store.Share(plan, force); err != nil {
 		return nil, nil, err
@@ -143,21 +143,21 @@ func (r *Runner) Task(ctx context.Context, plan *Plan, shard Shard, points []*Po
 	}
 	show := r.Progress
 	r.Progress = func(p Progress) {
-		task.Tell(p)
+		task.Update(p)
 		show(p)
 	}
 	rows, err := r.Sweep(ctx, points)
-	told := task.End(ctx, rows, err)
+	ended := task.End(ctx, rows, err)
 	switch {
 	case err != nil:
 		return task, rows, err
-	case told != nil:
-		return task, nil, told
+	case ended != nil:
+		return task, nil, ended
 	}
 	return task, rows, nil
 }
 
-// FailedPoints lists the points of rows that failed, and the worst of their codes.
+// FailedPoints returns the failed points of rows and their highest exit code.
 func FailedPoints(rows []Row) (failed []FailedPoint, code int) {
 	failed = []FailedPoint{}
 	for _, r := range rows {
@@ -169,10 +169,10 @@ func FailedPoints(rows []Row) (failed []FailedPoint, code int) {
 	return failed, code
 }
 
-// Seconds is how long a task has been at work.
+// Seconds returns how long a task has been running.
 func (t *TaskRecord) Seconds() float64 { return t.Updated.Sub(t.Began).Seconds() }
 
-// PeakMemory is the most memory that this process had, 0 where nobody says.
+// PeakMemory returns the peak resident memory of this process in bytes, 0 if unknown.
 func PeakMemory() int64 {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -189,19 +189,18 @@ func PeakMemory() int64 {
 	return 0
 }
 
-// muchMemory is from which peak on memory is given back before the next point.
+// muchMemory is the peak above which memory is returned to the system before the next point.
 const muchMemory = 256 << 20
 
-// ForgetPeak has PeakMemory begin anew, where that is possible: what a point of another
-// sweep took is not what the next one takes.
-func ForgetPeak() {
+// ResetPeak resets PeakMemory where possible, so that it measures the next point alone.
+func ResetPeak() {
 	if PeakMemory() > muchMemory {
 		debug.FreeOSMemory()
 	}
-	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // see proc(5); elsewhere it is not there
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // see proc(5); fails on other systems
 }
 
-// ReadTasks reads what the tasks of a folder tell.
+// ReadTasks reads the records of the tasks that write to a folder.
 func ReadTasks(folder string) ([]TaskRecord, error) {
 	entries, err := os.ReadDir(filepath.Join(folder, tasksFolder))
 	if err != nil && !os.IsNotExist(err) {
@@ -217,7 +216,7 @@ func ReadTasks(folder string) ([]TaskRecord, error) {
 			return nil, err
 		}
 		if t.Of < 1 || t.Of > maxPoints || t.Task < 0 || t.Task >= t.Of {
-			continue // nothing that a task wrote
+			continue // not written by a task
 		}
 		list = append(list, t)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// Variants makes a variant of every combination of values that has results.
+// Variants returns one variant per combination of values.
 func (t *Table) Variants(folder string) ([]*Variant, error) {
 	var list []*Variant
 	for _, g := range t.Groups() {
@@ -47,7 +47,7 @@ func newVariant(name, folder string) *Variant {
 	return &Variant{Name: name, Folder: folder, Seeds: []uint64{}, values: make(map[string]seeded), groups: make(map[string]string)}
 }
 
-// varied labels a variant by its values in a sweep.
+// varied sets the keys, values and label of a variant of a sweep.
 func (v *Variant) varied(axes []Axis, values []string) {
 	v.Values = values
 	for _, a := range axes {
@@ -70,8 +70,8 @@ func (v *Variant) add(s *metrics.Summary) {
 	}
 }
 
-// ReadVariants reads folders of results: a run is one variant, a run over seeds
-// too, a sweep as many as it has combinations of values.
+// ReadVariants reads result folders. A run is one variant, as is a run over seeds; a sweep
+// has one variant per combination of values.
 func ReadVariants(folders []string) ([]*Variant, error) {
 	var list []*Variant
 	for _, folder := range folders {
@@ -84,10 +84,10 @@ func ReadVariants(folders []string) ([]*Variant, error) {
 	return list, nil
 }
 
-// ScenarioOf is the name of the scenario of a sweep.
+// ScenarioOf returns the scenario name of the sweep in a folder, or "" if there is none.
 func ScenarioOf(folder string) string {
 	var m Manifest
-	_ = readJSON(filepath.Join(folder, manifestFile), &m) // who has read its variants knows that it is there
+	_ = readJSON(filepath.Join(folder, manifestFile), &m)
 	return m.Scenario
 }
 
@@ -103,7 +103,7 @@ func readVariants(folder string, prefix bool) ([]*Variant, error) {
 	v := newVariant(filepath.Clean(folder), folder)
 	if err := v.read(folder); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("%s has no results; allowed: a folder of `xoff run` or `xoff sweep`", folder)
+			return nil, fmt.Errorf("%s has no results (expected a folder of `xoff run` or `xoff sweep`)", folder)
 		}
 		return nil, err
 	}
@@ -132,14 +132,13 @@ func (v *Variant) read(folder string) error {
 
 func manifestVariants(folder string, m *Manifest, prefix bool) ([]*Variant, error) {
 	if m.Schema != SchemaVersion {
-		return nil, fmt.Errorf("%s has a sweep of schema %d; allowed: %d, that of this program (run it again)", folder, m.Schema, SchemaVersion)
+		return nil, fmt.Errorf("%s has a sweep of schema %d (expected %d); fix: run the sweep again", folder, m.Schema, SchemaVersion)
 	}
 	var list []*Variant
 	at := make(map[string]*Variant)
 	for _, p := range m.Points {
 		if len(p.Values) != len(m.Axes) {
-			return nil, fmt.Errorf("%s: a point has %d values for %d keys; allowed: the manifest that xoff wrote", folder,
-				len(p.Values), len(m.Axes))
+			return nil, fmt.Errorf("%s: damaged manifest: a point has %d values for %d keys", folder, len(p.Values), len(m.Axes))
 		}
 		made := newVariant("", folder)
 		made.varied(m.Axes, p.Values)
@@ -156,7 +155,7 @@ func manifestVariants(folder string, m *Manifest, prefix bool) ([]*Variant, erro
 		}
 		path := filepath.Join(folder, pointsFolder, filepath.Base(p.Folder))
 		if err := v.read(path); errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("%s is not complete: %s, seed %d is missing; allowed: a finished sweep (go on with --resume)",
+			return nil, fmt.Errorf("%s is not complete: %s, seed %d is missing; fix: finish the sweep with --resume",
 				folder, name, p.Seed)
 		} else if err != nil {
 			return nil, err
@@ -172,7 +171,7 @@ func manifestVariants(folder string, m *Manifest, prefix bool) ([]*Variant, erro
 	return list, nil
 }
 
-// flatten returns the keys of a resolved scenario. The seed is no difference.
+// flatten returns the keys of a resolved scenario, except the seed, with their values.
 func flatten(data []byte) (map[string]string, error) {
 	var doc any
 	if err := yaml.Unmarshal(data, &doc); err != nil {
@@ -199,7 +198,7 @@ func flatten(data []byte) (map[string]string, error) {
 	return keys, nil
 }
 
-// join makes a path of a path and a step.
+// join appends a name to a key path.
 func join(path, name string) string {
 	if path == "" {
 		return name

@@ -1,5 +1,5 @@
-// Package sweepreport makes the reports of several runs against each other: of
-// comparisons and sweeps.
+// Package sweepreport writes reports that compare several runs, for xoff compare, sweep and
+// report.
 package sweepreport
 
 import (
@@ -18,16 +18,16 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// maxColumns is up to how many variants stand side by side; more are rows.
+// maxColumns is the maximum number of variants shown as columns; more become rows.
 const maxColumns = 6
 
-// maxRuns is of how many runs flows are read for distributions.
+// maxRuns is the maximum number of runs whose flows are read for distributions.
 const maxRuns = 60
 
-// maxDiffer is how many differing keys are worth showing.
+// maxDiffer is the maximum number of differing keys in a table.
 const maxDiffer = 40
 
-// figureMetrics are drawn of variants.
+// figureMetrics are the metrics in the overview figure.
 var figureMetrics = []struct {
 	name, title string
 	axis        plot.Axis
@@ -40,8 +40,8 @@ var figureMetrics = []struct {
 	{"drops.overflow", "Lossy drops", plot.Axis{Label: "frames"}},
 }
 
-// Document makes the report of folders of results: of one run, or of variants against each
-// other.
+// Document returns the report of result folders: of a single run, or a comparison of
+// variants.
 func Document(folders []string) (*report.Document, error) {
 	variants, err := sweep.ReadVariants(folders)
 	if err != nil {
@@ -55,7 +55,7 @@ func Document(folders []string) (*report.Document, error) {
 		return r.Document()
 	}
 	if len(variants) == 1 {
-		// Seeds alone: each against the others.
+		// Only seeds differ: compare them.
 		if variants, err = sweep.ReadVariants(variants[0].Runs); err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func Document(folders []string) (*report.Document, error) {
 	return Compare(title, variants)
 }
 
-// Compare makes the report of several variants.
+// Compare returns the report of a comparison of variants.
 func Compare(title string, variants []*sweep.Variant) (*report.Document, error) {
 	c, err := sweep.Compare(variants, nil)
 	if err != nil {
@@ -117,8 +117,8 @@ func troubles(variants []*sweep.Variant) []report.Badge {
 	return list
 }
 
-// shortNames leaves out what all names share: the key that is varied, folders
-// above. No name holds a path of the machine.
+// shortNames returns names of variants without their common parts: the varied key and
+// parent folders. No name contains a path of the machine.
 func shortNames(variants []*sweep.Variant) []string {
 	name := func(v *sweep.Variant, bare bool) string {
 		base := filepath.Base(filepath.Clean(v.Folder))
@@ -157,7 +157,7 @@ func shortNames(variants []*sweep.Variant) []string {
 	return list
 }
 
-// shared is how much of the beginning of all names tells none apart: whole words of them.
+// shared returns the length of the common prefix of all names, up to a word boundary.
 func shared(names []string) int {
 	prefix := names[0]
 	for _, n := range names {
@@ -198,11 +198,11 @@ func variantSection(variants []*sweep.Variant, names []string) report.Section {
 	return sec
 }
 
-// metricSections has a column per variant when they fit, with those of parts of
-// the flows apart, or a row per variant.
+// metricSections returns the tables of metrics: one column per variant if they fit, with
+// workloads and sizes in a section of their own, else one row per variant.
 func metricSections(c *sweep.Comparison, names []string) []report.Section {
 	sec := report.Section{Heading: "Metrics"}
-	sec.Add(report.Paragraph("Means over seeds with half of their 95 % intervals. * is better than every other: the 95 % interval of each difference excludes 0. ~ is best on average, perhaps by chance. = is equal to the first variant."))
+	sec.Add(report.Paragraph("Mean over seeds ± half of the 95 % interval. * better than every other variant: the 95 % interval of each difference excludes 0. ~ best mean, perhaps by chance. = equal to the first variant."))
 	var whole, parts []*sweep.Compared
 	for i := range c.Metrics {
 		if m := &c.Metrics[i]; m.Group == "" {
@@ -234,7 +234,7 @@ func metricSections(c *sweep.Comparison, names []string) []report.Section {
 	return list
 }
 
-// metricTable has a row per metric and a column per variant.
+// metricTable returns a table with one row per metric and one column per variant.
 func metricTable(list []*sweep.Compared, names []string) *report.Table {
 	t := &report.Table{Columns: report.Heads("metric")}
 	for _, n := range names {
@@ -250,7 +250,7 @@ func metricTable(list []*sweep.Compared, names []string) *report.Table {
 	return t
 }
 
-// metricCell marks what is best, and drops.
+// metricCell returns the cell of a variant and marks the best one, and drops.
 func metricCell(m *sweep.Compared, i int) report.Cell {
 	cell := report.Cell{Text: m.Cell(i)}
 	if i == m.Best {
@@ -265,14 +265,13 @@ func metricCell(m *sweep.Compared, i int) report.Cell {
 func caption(c *sweep.Comparison) string {
 	for _, v := range c.Variants {
 		if len(v.Seeds) > 1 {
-			return "Bars are 95 % intervals of the mean over seeds, cut at the lower edge."
+			return "Error bars are 95 % intervals of the mean over seeds, cut at zero."
 		}
 	}
 	return ""
 }
 
-// overview draws metrics over the variants: lines when a number was varied, bars
-// otherwise.
+// overview draws metrics by variant: lines if a number was varied, else bars.
 func overview(c *sweep.Comparison, names []string) *plot.Figure {
 	f := &plot.Figure{Colours: colours.Of, Title: "Metrics by variant"}
 	axis, xs, groups := numberAxis(c.Variants)
@@ -284,10 +283,10 @@ func overview(c *sweep.Comparison, names []string) *plot.Figure {
 			}
 			p := plot.Panel{Title: fm.title, Y: fm.axis}
 			slowdown := strings.HasPrefix(m.Name, "slowdown.")
-			if spread(m) && (slowdown || axis != "") { // bars of anything else begin at zero
+			if spread(m) && (slowdown || axis != "") { // other bars start at zero
 				p.Y.Log = true
 			}
-			if one := 1.0; p.Y.Log && slowdown { // no flow is faster than alone
+			if one := 1.0; p.Y.Log && slowdown { // no flow is faster than its ideal
 				p.Y.Min = &one
 			}
 			if axis == "" {
@@ -309,8 +308,8 @@ func overview(c *sweep.Comparison, names []string) *plot.Figure {
 	return f
 }
 
-// lead says what a reader must know first: variants that lost what must not be lost or did not
-// finish, and which are best and worst in what matters most.
+// lead returns the most important facts: lossless drops, unfinished flows, and the variants
+// with the best and worst tail.
 func lead(c *sweep.Comparison, names []string) string {
 	var list []string
 	of := func(name string) *sweep.Compared {
@@ -334,15 +333,15 @@ func lead(c *sweep.Comparison, names []string) string {
 		}
 		least, most := extremes(m)
 		if least >= 0 && m.Samples[least].Mean < m.Samples[most].Mean {
-			list = append(list, fmt.Sprintf("%s: least with %s (%s), most with %s (%s).", metrics.Title(name), names[least], m.Text(least), names[most], m.Text(most)))
+			list = append(list, fmt.Sprintf("%s: lowest with %s (%s), highest with %s (%s).", metrics.Title(name), names[least], m.Text(least), names[most], m.Text(most)))
 			break
 		}
 	}
 	return strings.Join(list, " ")
 }
 
-// extremes are the variants with the least and the greatest mean, the first of equals; -1: none
-// is known.
+// extremes returns the variants with the lowest and the highest mean, the first of equals,
+// or -1 if no mean is known.
 func extremes(m *sweep.Compared) (least, most int) {
 	least, most = -1, -1
 	for k, s := range m.Samples {
@@ -359,7 +358,7 @@ func extremes(m *sweep.Compared) (least, most int) {
 	return least, most
 }
 
-// spread says that the means of a metric differ by powers of ten.
+// spread reports whether the means of a metric span powers of ten.
 func spread(m *sweep.Compared) bool {
 	var list []float64
 	for _, s := range m.Samples {
@@ -387,7 +386,7 @@ func all(n int) []int {
 	return list
 }
 
-// seriesOf takes the samples of some variants.
+// seriesOf returns the samples of the variants at as a series. xs is nil for bars.
 func seriesOf(m *sweep.Compared, name string, xs []float64, at []int) plot.Series {
 	s := plot.Series{Name: name}
 	several := false
@@ -408,16 +407,15 @@ func seriesOf(m *sweep.Compared, name string, xs []float64, at []int) plot.Serie
 	return s
 }
 
-// line is a line of a figure: the variants that differ in the x value only.
-type lineOf struct {
+// line is a line of a figure: variants that differ only in the x value.
+type line struct {
 	name string
 	at   []int
 }
 
-// numberAxis finds the key with the most values whose values are all numbers;
-// the other keys tell lines apart. The key is empty when there is none, or more
-// lines than a figure can hold.
-func numberAxis(variants []*sweep.Variant) (key string, xs []float64, lines []lineOf) {
+// numberAxis selects the numeric key with the most values as the x axis; the other keys
+// distinguish lines. The key is empty if there is none, or too many lines for a figure.
+func numberAxis(variants []*sweep.Variant) (key string, xs []float64, lines []line) {
 	best, most := -1, 2
 	for k := range variants[0].Keys {
 		distinct := make(map[float64]bool)
@@ -454,7 +452,7 @@ func numberAxis(variants []*sweep.Variant) (key string, xs []float64, lines []li
 		if !ok {
 			g = len(lines)
 			at[name] = g
-			lines = append(lines, lineOf{name: name})
+			lines = append(lines, line{name: name})
 		}
 		lines[g].at = append(lines[g].at, i)
 	}
@@ -465,7 +463,7 @@ func numberAxis(variants []*sweep.Variant) (key string, xs []float64, lines []li
 	return key[strings.LastIndexByte(key, '.')+1:], xs, lines
 }
 
-// number reads 0.5 and 1/2.
+// number parses a decimal or a fraction: 0.5 or 1/2.
 func number(text string) (float64, bool) {
 	over := 1.0
 	if a, b, ok := strings.Cut(text, "/"); ok {
@@ -479,7 +477,8 @@ func number(text string) (float64, bool) {
 	return v / over, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v)
 }
 
-// slowdowns draws the distribution of each variant; nil when there are too many.
+// slowdowns draws the slowdown distribution of each variant. It returns nil if there are too
+// many variants or runs.
 func slowdowns(variants []*sweep.Variant, names []string) (*plot.Figure, error) {
 	n := 0
 	for _, v := range variants {
@@ -511,12 +510,12 @@ func slowdowns(variants []*sweep.Variant, names []string) (*plot.Figure, error) 
 	return &plot.Figure{Colours: colours.Of, Title: "Distribution of slowdown", Panels: []plot.Panel{p}}, nil
 }
 
-// differSection lists the keys in which scenarios differ.
+// differSection lists the keys in which the scenarios differ.
 func differSection(c *sweep.Comparison, names []string) report.Section {
 	sec := report.Section{Heading: "Scenarios"}
 	switch {
 	case len(c.Differ) == 0:
-		sec.Add(report.Paragraph("The scenarios are the same but for the seed."))
+		sec.Add(report.Paragraph("The scenarios differ only in the seed."))
 		return sec
 	case len(names) > maxColumns:
 		var keys []string
@@ -526,7 +525,7 @@ func differSection(c *sweep.Comparison, names []string) report.Section {
 		sec.Add(report.Paragraph("The scenarios differ in: " + strings.Join(keys, ", ") + "."))
 		return sec
 	}
-	t := &report.Table{Caption: "Keys that are not the same in all scenarios", Columns: report.Heads("key")}
+	t := &report.Table{Caption: "Keys whose values differ between scenarios", Columns: report.Heads("key")}
 	for _, n := range names {
 		t.Columns = append(t.Columns, report.Column{Name: n})
 	}

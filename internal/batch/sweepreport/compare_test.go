@@ -7,7 +7,7 @@ import (
 	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
-// Two keys: the one with more numbers is the axis, the other tells lines apart.
+// With two keys, the one with more numbers is the axis and the other distinguishes lines.
 func TestNumberAxis(t *testing.T) {
 	keys := []string{"hosts.cc.name", "switch.policy.alpha"}
 	var list []*sweep.Variant
@@ -24,10 +24,10 @@ func TestNumberAxis(t *testing.T) {
 		t.Errorf("lines %v", lines)
 	}
 	if key, _, _ := numberAxis([]*sweep.Variant{{Folder: "a"}, {Folder: "b"}}); key != "" {
-		t.Errorf("runs have the axis %q", key)
+		t.Errorf("runs without keys have axis %q", key)
 	}
 	if key, _, _ := numberAxis(list[:2]); key != "" {
-		t.Errorf("two values make the axis %q", key)
+		t.Errorf("two values give axis %q", key)
 	}
 }
 
@@ -60,17 +60,17 @@ func TestShortNames(t *testing.T) {
 func TestNumber(t *testing.T) {
 	for text, want := range map[string]float64{"0.5": 0.5, "1/8": 0.125, "3": 3, "1e3": 1000} {
 		if got, ok := number(text); !ok || got != want {
-			t.Errorf("%s is %v, %t", text, got, ok)
+			t.Errorf("%s: got %v, %t, want %v", text, got, ok, want)
 		}
 	}
 	for _, text := range []string{"", "dt", "1/0", "1/x", "10us", "{name: dt}", "NaN", "Inf"} {
 		if _, ok := number(text); ok {
-			t.Errorf("%q is a number", text)
+			t.Errorf("%q is accepted as a number", text)
 		}
 	}
 }
 
-// What must not be comes first; an unknown sample is no extreme.
+// Failures come first; unknown samples are skipped.
 func TestLead(t *testing.T) {
 	at := func(mean float64) *sweep.Sample { return &sweep.Sample{N: 1, Mean: mean} }
 	c := &sweep.Comparison{Metrics: []sweep.Compared{
@@ -79,10 +79,10 @@ func TestLead(t *testing.T) {
 		{Name: "drops.lossless", Samples: []*sweep.Sample{at(0), at(0), at(0)}},
 	}}
 	names := []string{"a", "b", "c"}
-	if got, want := lead(c, names), "flows.unfinished: 3 with b. slowdown.p99: least with c (2.00), most with a (8.00)."; got != want {
+	if got, want := lead(c, names), "flows.unfinished: 3 with b. slowdown.p99: lowest with c (2.00), highest with a (8.00)."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := lead(&sweep.Comparison{}, names); got != "" {
-		t.Errorf("nothing is known, but: %q", got)
+		t.Errorf("without metrics: got %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-// Package archtest holds the rules about which package may import which.
+// Package archtest checks which package may import which.
 package archtest
 
 import (
@@ -13,16 +13,17 @@ import (
 
 const module = "github.com/xoff-net/xoff/"
 
-// floors is the floor plan of docs/architecture.md, from the ground up. A package
-// imports only packages of lower floors, so that a line of code knows its room.
-var floors = [][]string{
+// layers lists the packages by layer, lowest first, as docs/architecture.md explains.
+// A package imports only packages of lower layers.
+var layers = [][]string{
 	{"base/units", "internal/sys/prefetch"},
-	{"base/packet", "base/registry"},
-	{"base/mmu", "base/telemetry"},
+	{"base/packet", "base/registry", "job"},
+	{"base/mmu", "base/telemetry", "internal/yaml"},
 	{"base/link", "base/probe", "base/frame"},
 	{"scheme/buffer", "scheme/cc", "scheme/deadlock", "scheme/flowctl", "scheme/mark", "scheme/route", "scheme/sched"},
 	{"dataplane", "internal/analysis/chips"},
-	{"metrics", "sim", "topo", "workload", "internal/devtool/deep", "internal/sys/disk", "internal/sys/hugepage", "internal/live/netns", "internal/batch/peer", "internal/render/plot", "internal/yaml"},
+	{"internal/interop/goal", "internal/interop/htsim"},
+	{"metrics", "sim", "topo", "workload", "internal/devtool/deep", "internal/sys/disk", "internal/sys/hugepage", "internal/live/netns", "internal/batch/peer", "internal/render/plot"},
 	{"scenario", "internal/devtool/mutant", "internal/record/capture", "internal/batch/cluster", "internal/analysis/headroom", "cmd/xoff-hub/hub", "internal/record/openmetrics", "internal/record/perfetto", "internal/render/report", "internal/interop/sonic", "internal/record/trace"},
 	{"examples", "experiments", "internal/render/colours", "internal/analysis/explain", "internal/model/layout", "internal/interop/sonic/rules"},
 	{"internal/model/ideal", "internal/render/runreport", "internal/interop/sonic/convert", "internal/model/validate"},
@@ -35,58 +36,58 @@ var floors = [][]string{
 	{"cmd/xoff", "cmd/xoff-hub", "internal/devtool/archtest", "internal/devtool/docfig", "internal/devtool/pgo", "internal/devtool/release"},
 }
 
-// layers is the floor of each package.
-var layers = func() map[string]int {
-	of := make(map[string]int)
-	for i, floor := range floors {
-		for _, p := range floor {
-			of[p] = i
+// layerOf maps each package to the index of its layer.
+var layerOf = func() map[string]int {
+	index := make(map[string]int)
+	for i, packages := range layers {
+		for _, p := range packages {
+			index[p] = i
 		}
 	}
-	return of
+	return index
 }()
 
-// pure is the last layer that touches neither clock nor world: a live switch
-// will drive the same code with the real clock.
-const pure = 5
+// lastPure is the highest layer that may not use the clock or the operating system:
+// a live switch drives the same code with the real clock.
+const lastPure = 5
 
-// impure are the packages that code of the pure layers may not use.
+// impure lists the packages that pure layers may not import.
 var impure = []string{"time", "os", "net", "sync", "log", "runtime", "syscall"}
 
-// siblings are the imports within a layer that are meant.
+// siblings lists the imports within a layer that are allowed, and why.
 var siblings = map[string]string{
 	"scheme/flowctl -> scheme/buffer": "a receiver asks the buffer policy for its threshold",
-	"metrics -> sim":                  "summaries are made of the totals of an engine",
+	"metrics -> sim":                  "summaries read the totals of an engine",
 }
 
-// verdict says why an import is not allowed; empty when it is.
+// verdict returns why an import is not allowed, or "" if it is.
 func verdict(from, to string) string {
-	here, known := layers[from]
+	here, known := layerOf[from]
 	if !known {
-		return fmt.Sprintf("package %s is in no layer: add it to the table of internal/devtool/archtest and of docs/architecture.md", from)
+		return fmt.Sprintf("package %s is in no layer; fix: add it to the tables in internal/devtool/archtest and docs/architecture.md", from)
 	}
 	name, inside := strings.CutPrefix(to, module)
 	if !inside {
 		for _, bad := range impure {
-			if here <= pure && (to == bad || strings.HasPrefix(to, bad+"/")) {
-				return fmt.Sprintf("%s (layer %d) imports %s: layers 0 to %d are pure, time and frames come in as arguments and nothing else does", from, here, to, pure)
+			if here <= lastPure && (to == bad || strings.HasPrefix(to, bad+"/")) {
+				return fmt.Sprintf("%s (layer %d) imports %s: layers 0 to %d are pure and get time and frames as arguments", from, here, to, lastPure)
 			}
 		}
 		return ""
 	}
-	there, known := layers[name]
+	there, known := layerOf[name]
 	switch {
 	case !known:
 		return "" // reported once, for the package itself
 	case there < here:
 		return ""
 	case there > here:
-		return fmt.Sprintf("%s (layer %d) imports %s (layer %d): imports go downward only, pass the value in or move the code", from, here, name, there)
+		return fmt.Sprintf("%s (layer %d) imports %s (layer %d): imports go downward only; fix: pass the value in, or move the code", from, here, name, there)
 	}
 	if siblings[from+" -> "+name] != "" {
 		return ""
 	}
-	return fmt.Sprintf("%s imports its sibling %s (layer %d): schemes of one layer do not know each other, declare a small interface in the layer below", from, name, here)
+	return fmt.Sprintf("%s imports its sibling %s (layer %d): packages of one layer do not import each other; fix: declare a small interface in a lower layer", from, name, here)
 }
 
 func TestImportDirection(t *testing.T) {
@@ -118,12 +119,12 @@ func TestImportDirection(t *testing.T) {
 			}
 		}
 	}
-	if seen < len(layers)/2 {
-		t.Errorf("go list shows %d packages: this test looks at the wrong place", seen)
+	if seen < len(layerOf)/2 {
+		t.Errorf("go list shows only %d packages (expected the whole module)", seen)
 	}
 }
 
-// The NATS server is larger than the simulator: it is in xoff-hub only.
+// The NATS server is larger than the simulator, so only xoff-hub links it.
 func TestNoServerInXoff(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", module+"cmd/xoff").Output()
 	if err != nil {
@@ -134,15 +135,15 @@ func TestNoServerInXoff(t *testing.T) {
 	}
 }
 
-// A program that runs scenarios gets neither plots nor reports nor explanations: who wants
-// them sets run.Options.Report.
+// A program that imports run does not link plots, reports or explanations. A program that
+// wants them sets run.Options.Report.
 func TestRunIsLean(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", module+"run").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
 	if !strings.Contains(string(out), module+"run\n") {
-		t.Errorf("go list does not show run: this test looks at the wrong place")
+		t.Errorf("go list does not show package run")
 	}
 	for _, p := range strings.Fields(string(out)) {
 		name, inside := strings.CutPrefix(p, module)

@@ -11,7 +11,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// settings are the keys of an opponent, named like the flags of `xoff bench`.
+// settings maps the keys of an opponent, named like the flags of `xoff bench`, to setters.
 var settings = map[string]func(c *Case, value string) error{
 	"hosts":      func(c *Case, v string) (err error) { c.Hosts, err = number(v); return err },
 	"workers":    func(c *Case, v string) (err error) { c.Workers, err = number(v); return err },
@@ -30,14 +30,14 @@ var settings = map[string]func(c *Case, value string) error{
 func number(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a whole number; allowed: one such as 64", s)
+		return 0, fmt.Errorf("%q is not a whole number (expected a number such as 64)", s)
 	}
 	return n, nil
 }
 
-// Opponent reads what base is compared with: settings that differ from base's,
-// such as "workers=2" or "hosts=1024,link-delay=20ns", or "cmd:" and a command
-// that prints its own figures as External expects them.
+// Opponent parses spec and returns the Runner that base is compared with. A spec lists
+// settings that differ from base, such as "workers=2" or "hosts=1024,link-delay=20ns".
+// "cmd:" followed by a shell command returns an External.
 func Opponent(base Case, spec string) (Runner, error) {
 	if command, ok := strings.CutPrefix(spec, "cmd:"); ok {
 		return External(command), nil
@@ -47,10 +47,10 @@ func Opponent(base Case, spec string) (Runner, error) {
 		name, value, given := strings.Cut(strings.TrimSpace(part), "=")
 		set, ok := settings[name]
 		if !ok {
-			return nil, fmt.Errorf("unknown setting %q; allowed: hosts, workers, link-delay, warm-up, us, cc, policy, flow-control with =VALUE, or cmd:COMMAND", name)
+			return nil, fmt.Errorf("unknown setting %q (allowed: hosts, workers, link-delay, warm-up, us, cc, policy, flow-control with =VALUE, or cmd:COMMAND)", name)
 		}
 		if !given || value == "" {
-			return nil, fmt.Errorf("%s has no value; allowed: %s=VALUE", name, name)
+			return nil, fmt.Errorf("%s has no value (expected %s=VALUE)", name, name)
 		}
 		if err := set(&other, value); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -62,8 +62,8 @@ func Opponent(base Case, spec string) (Runner, error) {
 	return other, nil
 }
 
-// External is a command for the shell: another `xoff bench`, or one whose output holds
-// "ns/hop(all) X" and "cal X", and perhaps "wall Xs" and "cpu Xs".
+// External is a shell command that measures something itself: another `xoff bench`, or a
+// program that prints "ns/hop(all) X" and "cal X", and optionally "wall Xs" and "cpu Xs".
 type External string
 
 // Sample implements Runner.
@@ -95,7 +95,7 @@ func parseExternal(out string) (Sample, error) {
 	}
 	s := Sample{NsPerHop: find(nsPattern), Cal: find(calPattern), Wall: find(wallPattern), CPU: find(cpuPattern)}
 	if s.NsPerHop <= 0 || s.Cal <= 0 {
-		return Sample{}, fmt.Errorf("the command printed no figures; expected \"ns/hop(all) X\" and \"cal X\" in %q", out)
+		return Sample{}, fmt.Errorf("no measurement in the output of the command: %q (expected \"ns/hop(all) X\" and \"cal X\")", out)
 	}
 	return s, nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// steady is four long flows over two spines, two of them to the same host, and a
-// cable between switches that damages some frames: after a while nothing grows.
+// steady is a scenario with four long flows over two spines, two of them to the same host.
+// Two cables between switches corrupt some frames. After the warm-up no buffer grows.
 const steady = `
 topology: {name: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 2, host_link: {rate: 100Gbps, delay: 1us}, fabric_link: {rate: 100Gbps, delay: 1us}}
 classes: {control: {ids: [0], kind: control}, rdma: {ids: [1, 2], kind: lossless}}
@@ -32,8 +32,8 @@ faults:
 run: {arrivals: 1us, stop: {when: time, at_most: 4ms}}
 `
 
-// A packet allocates nothing, whoever controls it and whatever is sent again: with
-// records of telemetry, with selective ACKs, and with both in one extension.
+// Packets allocate nothing, whatever the congestion control and the retransmissions: with
+// telemetry records, with selective ACKs, and with both in one extension.
 func TestPacketsAllocateNothing(t *testing.T) {
 	for _, cc := range []string{"name: dcqcn", "name: hpcc", "name: powertcp", "name: powertcp, preset: hpcc-sim", "name: dctcp"} {
 		for _, reliability := range []string{"go-back-n", "sack", "irn"} {
@@ -61,10 +61,10 @@ func TestPacketsAllocateNothing(t *testing.T) {
 				}
 				runtime.ReadMemStats(&after)
 				hops = f.Totals().Hops - hops
-				// Buffers that double now and then are fair; one allocation per data packet
-				// would be one in eight hops.
+				// Buffers may double now and then. One allocation per data packet would be one
+				// in eight hops.
 				if allocs := after.Mallocs - before.Mallocs; hops < 100_000 || allocs > hops/5000 || f.Totals().Resent == 0 {
-					t.Errorf("%d allocations in %d hops, %d packets sent again", allocs, hops, f.Totals().Resent)
+					t.Errorf("%d allocations in %d hops, %d retransmissions", allocs, hops, f.Totals().Resent)
 				}
 			})
 		}

@@ -1,4 +1,4 @@
-// Package bench measures the speed of the simulator on one fixed workload.
+// Package bench measures the speed of the simulator on a fixed workload, for `xoff bench`.
 package bench
 
 import (
@@ -15,36 +15,36 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// Case is what is measured: a leaf-spine fabric at 100 Gbps under web search at
-// 80 % of the host links.
+// Case is one benchmark: a leaf-spine fabric at 100 Gbps with web search traffic that loads
+// the host links to 80 %.
 type Case struct {
 	Hosts     int
 	LinkDelay units.Time
-	WarmUp    units.Time
-	Measured  units.Time
+	WarmUp    units.Time // simulated time before the measurement
+	Measured  units.Time // simulated time that is measured
 	Workers   int
 	Seed      uint64
-	// Names of schemes, with their default parameters; empty: the default.
+	// Names of schemes, used with their default parameters; "" is the default scheme.
 	CC, Policy, FlowControl string
 }
 
-// Default is the case whose numbers are quoted.
+// Default returns the case whose results the documentation quotes.
 func Default() Case {
 	return Case{
 		Hosts: 256, LinkDelay: units.Microsecond, WarmUp: 2 * units.Millisecond, Measured: 5 * units.Millisecond, Workers: 1, Seed: 1,
 	}
 }
 
-// hostsPerLeaf and spines of the measured fabric.
+// Dimensions of the measured fabric.
 const (
 	hostsPerLeaf = 16
 	spines       = 16
 )
 
-// yardstick gives the switches the parameters of the program that speed is held
-// against (four lossless classes, 3 MiB to share and headroom beside it, alpha
-// 1/32, marks from 40 to 160 KB), so that both simulate queues of similar depth.
-func yardstick(cfg *scenario.Config) {
+// useReferenceSwitch gives the switches the parameters of the reference program that speed
+// is compared with, so that both simulate queues of similar depth: four lossless classes,
+// a shared segment of 3 MiB plus headroom, alpha 1/32, and ECN from 40 to 160 KB.
+func useReferenceSwitch(cfg *scenario.Config) {
 	cfg.Classes["rdma"] = scenario.Class{IDs: []int{1, 2, 3, 4}, Kind: "lossless"}
 	fabric := cfg.Topology.Params.(*topo.LeafSpineParams)
 	cable := &fabric.HostLink
@@ -58,13 +58,13 @@ func yardstick(cfg *scenario.Config) {
 	cfg.Switch.ECN.Params = &mark.REDParams{KMin: 40 * units.KB, KMax: 160 * units.KB, PMax: 0.2}
 }
 
-// Scenario returns the scenario of a case.
+// Scenario returns the scenario of the case, or an error if a field is out of range.
 func (c *Case) Scenario() (*scenario.Config, error) {
 	if c.Measured <= 0 || c.WarmUp < 0 || c.LinkDelay <= 0 || c.Workers < 1 {
-		return nil, fmt.Errorf("%s of warm-up, %s measured, links of %s, %d workers; allowed: something to measure, links longer than 0, at least one worker", c.WarmUp, c.Measured, c.LinkDelay, c.Workers)
+		return nil, fmt.Errorf("bad case: warm-up %s, measured %s, link delay %s, %d workers (expected more than 0 of each; warm-up may be 0)", c.WarmUp, c.Measured, c.LinkDelay, c.Workers)
 	}
 	if c.Hosts <= 0 || c.Hosts%hostsPerLeaf != 0 {
-		return nil, fmt.Errorf("%d hosts; allowed: a multiple of %d", c.Hosts, hostsPerLeaf)
+		return nil, fmt.Errorf("hosts is %d (expected a multiple of %d)", c.Hosts, hostsPerLeaf)
 	}
 	cfg := scenario.Default()
 	cfg.Name = "bench"
@@ -76,7 +76,7 @@ func (c *Case) Scenario() (*scenario.Config, error) {
 		Load: scenario.Load{Share: 0.8, Of: "host_links"}, Pairs: "any",
 		Class: scenario.ClassChoice{Random: "rdma"},
 	}}
-	yardstick(cfg)
+	useReferenceSwitch(cfg)
 	cfg.Seed = c.Seed
 	for _, set := range []struct {
 		kind, name string

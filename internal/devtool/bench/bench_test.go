@@ -26,8 +26,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// The measured part and the warm-up together are the whole run, wherever the
-// border is.
+// Interrupting a run with RunUntil does not change its totals, wherever it stops.
 func TestRunUntilChangesNothing(t *testing.T) {
 	c := small()
 	for _, workers := range []int{1, 2} {
@@ -82,7 +81,7 @@ func TestRunUntilStopsThere(t *testing.T) {
 	}
 }
 
-// fake gives samples from a list.
+// fake returns samples from a list and records the order of calls.
 type fake struct {
 	samples []Sample
 	order   *strings.Builder
@@ -107,10 +106,10 @@ func TestCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	if order.String() != "abbaab" {
-		t.Errorf("order %s, want pairs that take turns at the start", order.String())
+		t.Errorf("order %s, want abbaab: the first of each pair alternates", order.String())
 	}
-	// 80 ns of 120, 80, 90 over 1 of 2, 2, 1, and 60 of 100, 60, 120 over 1; wall ratios
-	// 0.5, 0.6, 0.75.
+	// Base: minimum of 120, 80, 90 ns over minimum of 2, 2, 1. Opponent: minimum of 100, 60, 120
+	// over 1. Wall ratios: 0.5, 0.6, 0.75.
 	if c.Points != 80 || c.Against.Points != 60 || c.PointsRatio != 0.75 || c.Spread != 0.5 {
 		t.Errorf("points: %+v", c)
 	}
@@ -119,7 +118,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Two cases that take turns each do what they do alone, whatever their lengths.
+// Two interleaved cases each simulate the same hops as alone, whatever their lengths.
 func TestCasesSideBySide(t *testing.T) {
 	a, b := small(), small()
 	b.FlowControl, b.Measured, b.Workers = "dsh", 45*units.Microsecond, 2
@@ -137,7 +136,7 @@ func TestCasesSideBySide(t *testing.T) {
 	}
 	for i, s := range pair {
 		if s.Hops != alone[i].Hops || s.Hops == 0 || s.CPU <= 0 || s.Wall <= 0 || s.Cal != pair[0].Cal || s.PeakRSS != 0 {
-			t.Errorf("case %d: got %+v, alone %+v", i, s, alone[i])
+			t.Errorf("case %d: got %+v, alone it was %+v", i, s, alone[i])
 		}
 	}
 }
@@ -156,7 +155,7 @@ func TestOpponent(t *testing.T) {
 		"":                             "unknown setting",
 		"link-delay=5":                 "no unit",
 		"flow-control=magic":           "allowed: ",
-		"workers=0":                    "at least one worker",
+		"workers=0":                    "0 workers (expected more than 0",
 		"cmd:anything, even with = in": "",
 	} {
 		_, err := Opponent(base, spec)
@@ -183,7 +182,7 @@ func TestExternal(t *testing.T) {
 	}
 	own := "echo 'speed   97.2 ns of CPU per hop = 48.1 points (calibration step 2.021 ns); best of 1'; echo 'work    6,072,861 hops in 0.590 s (0.589 s of CPU)'"
 	if s, err = External(own).Sample(t.Context()); err != nil || s.NsPerHop != 97.2 || s.Cal != 2.021 || s.Wall != 0.59 || s.CPU != 0.589 {
-		t.Errorf("of xoff bench itself: %+v, %v", s, err)
+		t.Errorf("output of xoff bench: %+v, %v", s, err)
 	}
 	for _, bad := range []string{"echo nothing", "exit 3"} {
 		if _, err := External(bad).Sample(t.Context()); err == nil {
@@ -192,10 +191,9 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// BenchmarkFabric runs the default case for a while, and the same with controls
-// that read telemetry; make profile takes from it the profile with which the
-// command is compiled. The default comes first, and longest: it is the one whose
-// speed is quoted.
+// BenchmarkFabric runs the default case, then variants with congestion controls that read
+// telemetry and with DSH. `make profile` records the profile for compiling the command from
+// it. The default case is measured longest: it is the one that the documentation quotes.
 func BenchmarkFabric(b *testing.B) {
 	for _, run := range []struct {
 		name, cc, flowControl string

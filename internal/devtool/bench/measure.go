@@ -20,17 +20,17 @@ import (
 // Sample is one measurement.
 type Sample struct {
 	NsPerHop float64 // CPU time of the whole process
-	Cal      float64 // see calibrate
+	Cal      float64 // CPU nanoseconds of one calibration step, see calibrate
 	Hops     uint64
 	Wall     float64 // seconds
 	CPU      float64 // seconds
 	Allocs   float64 // per hop
-	PeakRSS  int64   // bytes; 0 when unknown
+	PeakRSS  int64   // bytes; 0 if unknown
 }
 
-// Measure builds the case, runs its warm-up, and measures the rest.
+// Measure builds the case, runs its warm-up and measures the rest of the run.
 func Measure(ctx context.Context, c Case) (Sample, error) {
-	samples, err := together(ctx, []Case{c}, 1)
+	samples, err := measureInterleaved(ctx, []Case{c}, 1)
 	if err != nil {
 		return Sample{}, err
 	}
@@ -38,11 +38,11 @@ func Measure(ctx context.Context, c Case) (Sample, error) {
 	return samples[0], nil
 }
 
-// together measures cases in one go. What is measured of each is cut into parts, and they
-// take turns part by part: another tenant of the machine, who comes and goes within
-// seconds, slows all of them alike. What one leaves in the caches is small beside a part.
-func together(ctx context.Context, cases []Case, parts int) ([]Sample, error) {
-	debug.FreeOSMemory() // what the last sample left does not count
+// measureInterleaved measures several cases at once. It cuts each case into parts and runs
+// them alternately, so that other load on the machine slows all cases equally. A part is
+// long enough that the caches left by the previous one do not matter.
+func measureInterleaved(ctx context.Context, cases []Case, parts int) ([]Sample, error) {
+	debug.FreeOSMemory() // do not count memory of the last sample
 	resetPeakRSS()
 	runs := make([]*run, len(cases))
 	for i, c := range cases {
@@ -52,7 +52,7 @@ func together(ctx context.Context, cases []Case, parts int) ([]Sample, error) {
 		}
 	}
 	runtime.GC()
-	hugepage.Gather() // or only the first sample of a process would be in large pages
+	hugepage.Gather() // otherwise only the first sample of a process uses large pages
 	cal := calibrate()
 	for part := range parts {
 		for _, r := range runs {
@@ -72,12 +72,12 @@ func together(ctx context.Context, cases []Case, parts int) ([]Sample, error) {
 	return samples, nil
 }
 
-// run is a case that runs.
+// run is a case that is being measured.
 type run struct {
 	c         Case
 	f         *sim.Fast
-	hops      uint64 // of the warm-up
-	mallocs   uint64 // since then
+	hops      uint64 // hops of the warm-up
+	mallocs   uint64 // allocations after the warm-up
 	wall, cpu float64
 }
 
@@ -103,7 +103,7 @@ func start(ctx context.Context, c Case) (*run, error) {
 	return &run{c: c, f: f, hops: f.Totals().Hops}, nil
 }
 
-// measure runs and measures one of so many parts.
+// measure runs and measures the given part out of parts.
 func (r *run) measure(ctx context.Context, part, parts int) error {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -121,11 +121,11 @@ func (r *run) measure(ctx context.Context, part, parts int) error {
 	return err
 }
 
-// sample returns what was measured.
+// sample returns the measurement.
 func (r *run) sample(cal float64) (Sample, error) {
 	hops := r.f.Totals().Hops - r.hops
 	if hops == 0 {
-		return Sample{}, fmt.Errorf("no frame finished a link in %s; allowed: a longer measurement", r.c.Measured)
+		return Sample{}, fmt.Errorf("no frame finished a link in %s; fix: measure for longer", r.c.Measured)
 	}
 	return Sample{
 		NsPerHop: r.cpu * 1e9 / float64(hops), Cal: cal, Hops: hops, Wall: r.wall, CPU: r.cpu,
@@ -133,8 +133,8 @@ func (r *run) sample(cal float64) (Sample, error) {
 	}, nil
 }
 
-// calibrate returns the CPU nanoseconds of one dependent xorshift step, six
-// simple operations: what this machine can do at this moment.
+// calibrate returns the CPU nanoseconds of one dependent xorshift step, six simple
+// operations: the current speed of the machine.
 func calibrate() float64 {
 	const rounds, steps = 5, 4_000_000
 	best := 0.0
@@ -163,7 +163,7 @@ func cpuSeconds() float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// peakRSS returns the largest resident size since the last reset.
+// peakRSS returns the largest resident size since the last reset in bytes, 0 if unknown.
 func peakRSS() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -179,8 +179,8 @@ func peakRSS() int64 {
 	return 0
 }
 
-// resetPeakRSS starts a new peak. Where the kernel does not allow that, peakRSS
-// is that of the process so far, which is never too small.
+// resetPeakRSS resets the peak of the process. Where the kernel does not allow it, peakRSS
+// returns the peak since the process started, which may be too large.
 func resetPeakRSS() {
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }

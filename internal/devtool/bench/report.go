@@ -7,18 +7,18 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// Result is the best of several samples: the fewest nanoseconds per hop, and per step of
-// the calibration loop the fewest of any sample. Whatever disturbs a measurement makes it
-// longer; a calibration that was disturbed would make the hops of its sample look cheap.
+// Result is the best of several samples. It has the smallest time per hop and the smallest
+// time per calibration step, which may come from different samples: noise only ever makes
+// a measurement longer, and a slow calibration would make its hops look cheap.
 type Result struct {
 	NsPerHop     float64 `json:"ns_per_hop"` // CPU nanoseconds per hop
 	CalNs        float64 `json:"cal_ns"`     // CPU nanoseconds of one calibration step
-	Points       float64 `json:"pts"`        // ns_per_hop / cal_ns: makes machines and their moods comparable
-	Spread       float64 `json:"spread"`     // of ns_per_hop: largest over smallest, minus 1
+	Points       float64 `json:"pts"`        // ns_per_hop / cal_ns: comparable between machines
+	Spread       float64 `json:"spread"`     // ns_per_hop: largest over smallest, minus 1
 	Hops         uint64  `json:"hops"`       // in the measured part
 	AllocsPerHop float64 `json:"allocs_per_hop"`
-	PeakRSS      int64   `json:"peak_rss_bytes,omitempty"` // unless two cases ran side by side
-	Wall         float64 `json:"wall_s"`                   // smallest, of the measured part
+	PeakRSS      int64   `json:"peak_rss_bytes,omitempty"` // 0 if two cases ran interleaved
+	Wall         float64 `json:"wall_s"`                   // smallest wall time of the measured part
 	CPU          float64 `json:"cpu_s"`
 	Reps         int     `json:"reps"`
 	Hosts        int     `json:"hosts,omitempty"`
@@ -26,22 +26,22 @@ type Result struct {
 	Workers      int     `json:"workers,omitempty"`
 	WarmUp       string  `json:"warm_up,omitempty"`
 	Measured     string  `json:"measured,omitempty"`
-	Command      string  `json:"command,omitempty"` // of an external opponent
+	Command      string  `json:"command,omitempty"` // command of an External
 }
 
-// Comparison is a result beside another. Ratios are against over base: below 1
-// the opponent is faster.
+// Comparison is the result of a base case and of its opponent. Ratios are opponent over
+// base: below 1 the opponent is faster.
 type Comparison struct {
 	Result
 	Against     Result  `json:"against"`
 	Pairs       int     `json:"pairs"`
-	PointsRatio float64 `json:"pts_ratio"`         // of the minima
-	WallRatio   float64 `json:"wall_ratio"`        // of the minima
-	WallMedian  float64 `json:"wall_ratio_median"` // of the ratios within each pair
-	WallSpread  float64 `json:"wall_ratio_spread"` // of the ratios within each pair: largest over smallest, minus 1
+	PointsRatio float64 `json:"pts_ratio"`         // ratio of the minima
+	WallRatio   float64 `json:"wall_ratio"`        // ratio of the minima
+	WallMedian  float64 `json:"wall_ratio_median"` // median of the ratios within each pair
+	WallSpread  float64 `json:"wall_ratio_spread"` // ratios within each pair: largest over smallest, minus 1
 }
 
-// Runner takes one sample.
+// Runner measures one sample: a Case or an External.
 type Runner interface {
 	Sample(ctx context.Context) (Sample, error)
 	describe(r *Result)
@@ -55,9 +55,9 @@ func (c Case) describe(r *Result) {
 	r.WarmUp, r.Measured = c.WarmUp.String(), c.Measured.String()
 }
 
-// Run takes reps samples, and tells after each of them, so that nothing is shown while one
-// is taken.
-func Run(ctx context.Context, r Runner, reps int, tell func()) (*Result, error) {
+// Run takes reps samples and returns the best. It calls progress after each sample, so that
+// drawing does not disturb a measurement.
+func Run(ctx context.Context, r Runner, reps int, progress func()) (*Result, error) {
 	var samples []Sample
 	for range reps {
 		s, err := r.Sample(ctx)
@@ -65,15 +65,15 @@ func Run(ctx context.Context, r Runner, reps int, tell func()) (*Result, error) 
 			return nil, err
 		}
 		samples = append(samples, s)
-		tell()
+		progress()
 	}
 	result := best(r, samples)
 	return &result, nil
 }
 
-// Compare takes samples of base and against in pairs, so that both see the same
-// moods of the machine. Who goes first changes from pair to pair.
-func Compare(ctx context.Context, base, against Runner, pairs int, tell func()) (*Comparison, error) {
+// Compare takes samples of base and against in pairs, so that noise of the machine affects
+// both. The first of a pair alternates. It calls progress after each pair.
+func Compare(ctx context.Context, base, against Runner, pairs int, progress func()) (*Comparison, error) {
 	runners := [2]Runner{base, against}
 	var samples [2][]Sample
 	for p := range pairs {
@@ -86,12 +86,12 @@ func Compare(ctx context.Context, base, against Runner, pairs int, tell func()) 
 			i := (first + k) % 2
 			samples[i] = append(samples[i], s)
 		}
-		tell()
+		progress()
 	}
 	c := &Comparison{Result: best(base, samples[0]), Against: best(against, samples[1]), Pairs: pairs}
 	c.PointsRatio = c.Against.Points / c.Points
 	if c.Wall == 0 || c.Against.Wall == 0 {
-		return c, nil // an external command need not tell
+		return c, nil // an external command need not print its wall time
 	}
 	c.WallRatio = c.Against.Wall / c.Wall
 	var ratios []float64
@@ -104,17 +104,17 @@ func Compare(ctx context.Context, base, against Runner, pairs int, tell func()) 
 	return c, nil
 }
 
-// turn is how much of the first of two cases is simulated before the other one has its
-// turn: some 25 ms of CPU.
+// turn is the simulated time of the first case in one part, about 25 ms of CPU; see
+// measureInterleaved.
 const turn = sim.CheckPeriod
 
-// samplePair takes a sample of each: of two cases side by side, of a command and anything
-// else one after the other.
+// samplePair takes one sample of a and one of b: two cases are interleaved, a command and
+// anything else run one after the other.
 func samplePair(ctx context.Context, a, b Runner) ([]Sample, error) {
 	one, ok1 := a.(Case)
 	two, ok2 := b.(Case)
 	if ok1 && ok2 {
-		return together(ctx, []Case{one, two}, max(1, int(one.Measured/turn)))
+		return measureInterleaved(ctx, []Case{one, two}, max(1, int(one.Measured/turn)))
 	}
 	first, err := a.Sample(ctx)
 	if err != nil {

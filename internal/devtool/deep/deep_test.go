@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Ten turns see every case once.
+// Ten turns run every case exactly once.
 func TestTurnsSeeEverything(t *testing.T) {
 	const n = 37
 	seen, ran := map[int]int{}, map[string]int{}
@@ -37,7 +37,7 @@ func TestTurnsSeeEverything(t *testing.T) {
 	}
 }
 
-// named is a test with a name of its own that only notes that it is to be skipped.
+// named is a testing.TB with its own name. Skipf only records the call.
 type named struct {
 	testing.TB
 	name string

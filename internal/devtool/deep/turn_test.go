@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The turn is the number of commits modulo ten, 0 without a repository, and nothing in a
-// shallow clone.
+// The turn is the number of commits modulo ten, and 0 without a repository. A shallow clone
+// is an error.
 func TestTurnByCommits(t *testing.T) {
 	script, err := filepath.Abs("../../../.ci/turn")
 	if err != nil {
@@ -33,23 +33,23 @@ func TestTurnByCommits(t *testing.T) {
 			t.Fatal(out, err)
 		}
 	}
-	t.Setenv("XOFF_TURN", "") // restores it
+	t.Setenv("XOFF_TURN", "") // restores the variable after the test
 	if err := os.Unsetenv("XOFF_TURN"); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
-	whole, above, none := t.TempDir(), t.TempDir(), t.TempDir()
+	whole, parent, none := t.TempDir(), t.TempDir(), t.TempDir()
 	git(whole, "init", "-q")
 	for range 13 {
 		git(whole, "commit", "-q", "--allow-empty", "-m", "x")
 	}
-	git(above, "clone", "-q", "--depth", "2", "file://"+whole, "shallow")
+	git(parent, "clone", "-q", "--depth", "2", "file://"+whole, "shallow")
 	for dir, want := range map[string]string{whole: "3", none: "0"} {
 		if got, err := run(dir, script); err != nil || got != want {
 			t.Errorf("turn %q, %v; want %s", got, err, want)
 		}
 	}
-	shallow := filepath.Join(above, "shallow")
+	shallow := filepath.Join(parent, "shallow")
 	if got, err := run(shallow, script); err == nil || !strings.Contains(got, "shallow") {
 		t.Errorf("in a shallow clone: %q, %v", got, err)
 	}

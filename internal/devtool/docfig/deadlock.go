@@ -6,16 +6,16 @@ import (
 	"github.com/xoff-net/xoff/internal/render/plot"
 )
 
-// steps is one deadlock of examples/roundabout-ring.yaml: how it forms, is found and
-// resolved, and the whole run beside one without a handler.
-func steps(s *studio) (*plot.Figure, error) {
+// steps shows one deadlock of examples/roundabout-ring.yaml: how it forms, and how it is
+// found and resolved. The last panel compares the whole run with one without a handler.
+func steps(r *runner) (*plot.Figure, error) {
 	probes := `probes=[{name: events}, {name: occupancy, where: "switch*", by: [class], every: 1us, zeros: true}]`
 	until := "run.stop={when: all_flows_done, at_most: 30ms}"
-	with, err := s.example("roundabout-ring", "switch.pfc.coalesce=false", "switch.deadlock={name: roundabout}", until, probes)
+	with, err := r.example("roundabout-ring", "switch.pfc.coalesce=false", "switch.deadlock={name: roundabout}", until, probes)
 	if err != nil {
 		return nil, err
 	}
-	without, err := s.example("roundabout-ring", "switch.pfc.coalesce=false", until, probes)
+	without, err := r.example("roundabout-ring", "switch.pfc.coalesce=false", until, probes)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func steps(s *studio) (*plot.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Marks on a line of their own below the queues: who reports what, when.
+	// Draw each kind of event as points on a line below the queues.
 	for i, event := range []string{"detected", "confirmed", "round begun", "round ended"} {
 		x, y, err := samples(with, "events", "number", nil, map[string]string{"event": event})
 		if err != nil {
@@ -41,7 +41,7 @@ func steps(s *studio) (*plot.Figure, error) {
 	}
 	whole := plot.Panel{Title: "with and without Roundabout", Kind: plot.Lines, X: plot.Axis{Label: "time", Unit: plot.Seconds}, Y: plot.Axis{Label: "stored in the ring", Unit: plot.Bytes}}
 	for _, c := range []struct{ name, folder string }{{"Roundabout", with}, {"none", without}} {
-		x, y, err := all(c.folder)
+		x, y, err := ringTotal(c.folder)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func steps(s *studio) (*plot.Figure, error) {
 	return &plot.Figure{Title: "A deadlock in a ring of four switches", Panels: []plot.Panel{forms, found, whole}}, nil
 }
 
-// switches draws what each switch of the ring stores from one time to another.
+// switches draws the bytes stored by each switch of the ring between two times.
 func switches(folder, title string, from, to float64) (plot.Panel, error) {
 	p := plot.Panel{Title: title, Kind: plot.Lines, X: plot.Axis{Label: "time", Unit: plot.Seconds}, Y: plot.Axis{Label: "stored", Unit: plot.Bytes}}
 	for i := range 4 {
@@ -65,7 +65,7 @@ func switches(folder, title string, from, to float64) (plot.Panel, error) {
 	return p, nil
 }
 
-// between keeps what lies between two times.
+// between returns the points whose x is between from and to.
 func between(x, y []float64, from, to float64) (tx, ty []float64) {
 	for i, t := range x {
 		if from <= t && t <= to {
@@ -75,8 +75,8 @@ func between(x, y []float64, from, to float64) (tx, ty []float64) {
 	return tx, ty
 }
 
-// all adds up what the switches store, every 50 us.
-func all(folder string) (x, y []float64, err error) {
+// ringTotal returns the bytes that all switches store together, every 50 us.
+func ringTotal(folder string) (x, y []float64, err error) {
 	for i := range 4 {
 		name := fmt.Sprintf("switch%d", i)
 		t, bytes, err := samples(folder, "occupancy", "bytes", map[string]float64{"class": 1}, map[string]string{"node": name})

@@ -8,15 +8,15 @@ import (
 	"github.com/xoff-net/xoff/internal/render/runreport"
 )
 
-// demo is how the flows of the demo fare with and without PFC.
-func demo(s *studio) (*plot.Figure, error) {
+// demo compares the slowdown of the demo's flows with and without PFC.
+func demo(r *runner) (*plot.Figure, error) {
 	text, err := os.ReadFile("cli/demo.yaml")
 	if err != nil {
 		return nil, err
 	}
 	p := plot.Panel{
 		Kind: plot.CDF,
-		X:    plot.Axis{Label: "completion time over that in an empty network", Log: true},
+		X:    plot.Axis{Label: "slowdown (FCT over ideal FCT)", Log: true},
 		Y:    plot.Axis{Label: "flows"},
 	}
 	for _, c := range []struct {
@@ -26,7 +26,7 @@ func demo(s *studio) (*plot.Figure, error) {
 		{"with PFC", "PFC", nil},
 		{"without", "none", []string{"switch.flow_control.name=none"}},
 	} {
-		folder, err := s.run("demo.yaml", text, c.set)
+		folder, err := r.run("demo.yaml", text, c.set)
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +39,7 @@ func demo(s *studio) (*plot.Figure, error) {
 	return &plot.Figure{Title: "Slowdown of flows: 16-to-1 incasts on top of web search", Panels: []plot.Panel{p}}, nil
 }
 
-// slowdowns returns the distribution of slowdown of each workload of a run.
+// slowdowns returns a curve with the slowdowns of each workload of a run.
 func slowdowns(folder, name, colour string) ([]plot.Series, error) {
 	list, err := runreport.ReadSlowdowns(folder)
 	if err != nil {
@@ -54,7 +54,7 @@ func slowdowns(folder, name, colour string) ([]plot.Series, error) {
 		curves = append(curves, plot.Series{Name: w.Workload + " " + name, X: w.Values, Style: plot.Style{Like: colour, Dash: dash}})
 	}
 	if len(curves) != 2 {
-		return nil, fmt.Errorf("%s has %d workloads; the demo has two", folder, len(curves))
+		return nil, fmt.Errorf("%s has %d workloads (expected 2)", folder, len(curves))
 	}
 	return curves, nil
 }

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	rdma = 3 // classes of examples/sharing.yaml
-	tcp  = 1
+	rdma = 3 // lossless class of examples/sharing.yaml
+	tcp  = 1 // lossy class
 )
 
-// issues is what lossless and lossy queues hold while one, then the other gets more of
-// them (Reverie section 2.1), under SONiC's pools and under Reverie.
-func issues(s *studio) (*plot.Figure, error) {
-	f := &plot.Figure{Title: "One lossy queue, from 2 ms on four lossless ones, from 4 ms on another lossy one"}
+// issues shows the bytes in lossless and lossy queues while the number of lossless, then of
+// lossy queues grows (Reverie section 2.1), under SONiC's pools and under Reverie.
+func issues(r *runner) (*plot.Figure, error) {
+	f := &plot.Figure{Title: "One lossy queue; four lossless queues join at 2 ms, another lossy queue at 4 ms"}
 	for _, c := range []struct{ policy, title string }{{"sonic", "SONiC's pools"}, {"reverie", "Reverie"}} {
-		folder, err := s.example("sharing", "switch.policy={name: "+c.policy+"}", "run.arrivals=5ms",
+		folder, err := r.example("sharing", "switch.policy={name: "+c.policy+"}", "run.arrivals=5ms",
 			"workload.lossless.start=2ms", "workload.more.start=4ms", "probes=[{name: occupancy, by: [class], every: 20us, zeros: true}]")
 		if err != nil {
 			return nil, err
@@ -38,10 +38,10 @@ func issues(s *studio) (*plot.Figure, error) {
 	return f, nil
 }
 
-// burst is a lossless ingress queue and its threshold while four hosts send 200 KB each at
-// once, beside two lossy queues that are always full.
-func burst(s *studio) (*plot.Figure, error) {
-	f := &plot.Figure{Title: "A burst of RDMA beside steady TCP: one of its four ingress queues"}
+// burst shows a lossless ingress queue and its threshold while four hosts send 200 KB each
+// at once. Two lossy queues are always full.
+func burst(r *runner) (*plot.Figure, error) {
+	f := &plot.Figure{Title: "An RDMA burst on top of steady TCP: one of its four ingress queues"}
 	for _, c := range []struct {
 		policy, title string
 		gauges        []string
@@ -49,7 +49,7 @@ func burst(s *studio) (*plot.Figure, error) {
 		{"sonic", "SONiC's pools", []string{"queue_bytes", "threshold_bytes"}},
 		{"reverie", "Reverie", []string{"queue_bytes", "filtered_bytes", "threshold_bytes"}},
 	} {
-		folder, err := s.example("sharing", "switch.policy={name: "+c.policy+"}", "run.arrivals=1100us",
+		folder, err := r.example("sharing", "switch.policy={name: "+c.policy+"}", "run.arrivals=1100us",
 			`workload=[{name: lossy, generator: long_lived, from: "host[45]", to: host9, class: tcp},
 			{name: more, generator: long_lived, from: "host[67]", to: host10, class: tcp},
 			{name: burst, generator: incast, senders: 4, size: 200KB, from: "host[0-3]", to: host8, class: rdma, at: 1ms}]`,

@@ -1,5 +1,5 @@
-// Command docfig draws the pictures of the documents that come from runs, into the folder
-// that it is given. It is run from the root of the repository.
+// Command docfig runs scenarios and draws the pictures of the documentation into a folder.
+// Run it from the root of the repository; `make figures` does.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 
 var pictures = []struct {
 	file string
-	draw func(*studio) (plot.Drawing, error)
+	draw func(*runner) (plot.Drawing, error)
 }{
 	{"demo.svg", coloured(demo)},
 	{"hybrid/issues.svg", coloured(issues)},
@@ -30,10 +30,10 @@ var pictures = []struct {
 	{"see/timeline.svg", stormFigure("timeline")},
 }
 
-// coloured draws a figure in which a scheme has its colour.
-func coloured(draw func(*studio) (*plot.Figure, error)) func(*studio) (plot.Drawing, error) {
-	return func(s *studio) (plot.Drawing, error) {
-		f, err := draw(s)
+// coloured wraps draw and gives every scheme its own colour in the figure.
+func coloured(draw func(*runner) (*plot.Figure, error)) func(*runner) (plot.Drawing, error) {
+	return func(r *runner) (plot.Drawing, error) {
+		f, err := draw(r)
 		if err != nil {
 			return nil, err
 		}
@@ -52,19 +52,19 @@ func main() {
 	}
 }
 
-func drawAll(to string) error {
-	runs, err := os.MkdirTemp("", "docfig")
+func drawAll(folder string) error {
+	dir, err := os.MkdirTemp("", "docfig")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(runs) }()
-	s := &studio{runs: runs}
+	defer func() { _ = os.RemoveAll(dir) }()
+	r := &runner{dir: dir}
 	for _, p := range pictures {
-		f, err := p.draw(s)
+		f, err := p.draw(r)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.file, err)
 		}
-		if err := write(filepath.Join(to, p.file), f); err != nil {
+		if err := write(filepath.Join(folder, p.file), f); err != nil {
 			return err
 		}
 	}
@@ -86,50 +86,51 @@ func write(path string, f plot.Drawing) error {
 	return file.Close()
 }
 
-// studio runs scenarios.
-type studio struct {
-	runs string
-	n    int
+// runner runs scenarios and keeps their results in numbered folders.
+type runner struct {
+	dir string
+	n   int // runs so far
 }
 
-// example runs an example and returns the folder of its results.
-func (s *studio) example(name string, set ...string) (string, error) {
+// example runs an example with overrides and returns the folder of its results.
+func (r *runner) example(name string, set ...string) (string, error) {
 	e, err := examples.Get(name)
 	if err != nil {
 		return "", err
 	}
-	return s.run(e.Name, []byte(e.Text), set)
+	return r.run(e.Name, []byte(e.Text), set)
 }
 
-func (s *studio) run(name string, text []byte, set []string) (string, error) {
+// run runs a scenario text with overrides and returns the folder of its results.
+func (r *runner) run(name string, text []byte, set []string) (string, error) {
 	cfg, err := scenario.Parse(name, text, set...)
 	if err != nil {
 		return "", err
 	}
-	s.n++
-	r, err := run.Scenario(context.Background(), cfg, run.Options{Folder: filepath.Join(s.runs, fmt.Sprint(s.n)), Workers: 2})
+	r.n++
+	result, err := run.Scenario(context.Background(), cfg, run.Options{Folder: filepath.Join(r.dir, fmt.Sprint(r.n)), Workers: 2})
 	if err != nil {
 		return "", err
 	}
-	return r.Folder, r.Unwritten
+	return result.Folder, result.Unwritten
 }
 
-// samples reads a column of a probe over time, in seconds, of the rows that have the given
-// numbers and words in other columns.
+// samples returns the times, in seconds, and values of a probe's column. It keeps only the
+// rows whose other columns equal the given numbers and words.
 func samples(folder, probe, value string, numbers map[string]float64, words map[string]string) (x, y []float64, err error) {
 	path := filepath.Join(folder, "probe-"+probe+".parquet")
 	columns, err := metrics.ReadColumns(path, "time_ps", value)
 	if err != nil {
 		return nil, nil, err
 	}
-	left := make([]bool, len(columns[0]))
+	skip := make([]bool, len(columns[0]))
 	for key, want := range numbers {
 		column, err := metrics.ReadColumns(path, key)
 		if err != nil {
 			return nil, nil, err
 		}
 		for i, v := range column[0] {
-			left[i] = left[i] || v != want
+			skip[i] = skip[i] || v != want
 		}
 	}
 	for key, want := range words {
@@ -138,11 +139,11 @@ func samples(folder, probe, value string, numbers map[string]float64, words map[
 			return nil, nil, err
 		}
 		for i, v := range column {
-			left[i] = left[i] || v != want
+			skip[i] = skip[i] || v != want
 		}
 	}
 	for i, t := range columns[0] {
-		if !left[i] {
+		if !skip[i] {
 			x, y = append(x, t*1e-12), append(y, columns[1][i])
 		}
 	}

@@ -12,19 +12,19 @@ import (
 	"github.com/xoff-net/xoff/internal/render/runreport"
 )
 
-// stormFigure draws one figure of the report of the storm of docs/see.md, by the commands that
-// stand there.
-func stormFigure(name string) func(*studio) (plot.Drawing, error) {
-	return func(s *studio) (plot.Drawing, error) {
-		folder, err := s.recordedStorm()
+// stormFigure draws one figure of the report in docs/see.md, which it makes with the commands
+// on that page.
+func stormFigure(name string) func(*runner) (plot.Drawing, error) {
+	return func(r *runner) (plot.Drawing, error) {
+		folder, err := r.recordedStorm()
 		if err != nil {
 			return nil, err
 		}
-		r, err := runreport.Open(folder)
+		rep, err := runreport.Open(folder)
 		if err != nil {
 			return nil, err
 		}
-		d, err := r.Document()
+		d, err := rep.Document()
 		if err != nil {
 			return nil, err
 		}
@@ -33,13 +33,13 @@ func stormFigure(name string) func(*studio) (plot.Drawing, error) {
 				return f.Plot, nil
 			}
 		}
-		return nil, fmt.Errorf("the report has no figure %s", name)
+		return nil, fmt.Errorf("no figure %q in the report", name)
 	}
 }
 
-// recordedStorm runs it once.
-func (s *studio) recordedStorm() (string, error) {
-	folder := filepath.Join(s.runs, "storm")
+// recordedStorm runs the storm of docs/see.md once and returns the folder of its results.
+func (r *runner) recordedStorm() (string, error) {
+	folder := filepath.Join(r.dir, "storm")
 	if _, err := os.Stat(folder); err == nil {
 		return folder, nil
 	}
@@ -47,13 +47,13 @@ func (s *studio) recordedStorm() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(s.runs, "mine.yaml")
+	file := filepath.Join(r.dir, "mine.yaml")
 	if err := os.WriteFile(file, []byte(e.Text), 0o600); err != nil {
 		return "", err
 	}
 	var out, errs bytes.Buffer
 	if code := cli.Run([]string{"run", file, "--cc", "none", "-o", folder, "--explain", "--report=false", "--quiet"}, &out, &errs); code != 0 {
-		return "", fmt.Errorf("%d: %s", code, errs.String())
+		return "", fmt.Errorf("xoff run: exit code %d: %s", code, errs.String())
 	}
 	return folder, nil
 }

@@ -2,5 +2,5 @@
 
 package mutant
 
-// compile: mutants are compiled and tested, not only looked for.
+// compile is true if MustCatch compiles and tests mutants, not only finds their source.
 const compile = false

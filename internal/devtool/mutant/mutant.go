@@ -1,5 +1,5 @@
-// Package mutant runs tests of code that has a mistake in it. Tests of what a piece
-// of code promises are worth something when they find such mistakes.
+// Package mutant checks that tests catch mistakes: it plants one in the source and runs the
+// tests, which must fail.
 package mutant
 
 import (
@@ -14,18 +14,18 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
-// MustCatch runs `go test` with arguments and with one change in a function of the module,
-// which the tests must not survive. The function is T.Name for a method and Name for
-// others; files and packages may change, but it must contain right exactly once. The file
-// itself stays as it is.
+// MustCatch replaces right by wrong in a function of the module and runs `go test` with the
+// given arguments; t fails if those tests pass. The function is T.Name for a method and
+// Name otherwise, in any file or package. It must contain right exactly once. The change is
+// an overlay: no file is modified.
 //
 // Without the build tag deep nothing is compiled: MustCatch only checks that the function
-// and its text are still there. With it mutants run in parallel, and in turns.
+// still contains right. With it, mutants run in parallel and in turns (package deep).
 func MustCatch(t *testing.T, function, right, wrong string, test ...string) {
 	t.Helper()
-	source, err := modulePlaces().find(function, right)
+	source, err := moduleSources().find(function, right)
 	if err != nil {
-		t.Fatalf("%v; fix: update function or text of this mutant", err)
+		t.Fatalf("%v; fix: update the function or the text of this mutant", err)
 	}
 	if !compile {
 		return
@@ -47,41 +47,41 @@ func MustCatch(t *testing.T, function, right, wrong string, test ...string) {
 	cmd := exec.Command("go", append([]string{"test", "-overlay", overlay, "-count=1", "-timeout=10m"}, test...)...)
 	cmd.Env = append(os.Environ(), "XOFF_TURN=") // all cases of deep tests
 	out, err := cmd.CombinedOutput()
-	said := string(out)
+	output := string(out)
 	switch {
-	case strings.Contains(said, "[build failed]"):
-		t.Fatalf("does not build:\n%s", said)
+	case strings.Contains(output, "[build failed]"):
+		t.Fatalf("the mutant does not build:\n%s", output)
 	case err == nil:
-		t.Error("not caught")
+		t.Error("no test failed (expected the tests to catch the mutant)")
 	default:
-		t.Logf("caught: %.300s", said)
+		t.Logf("caught: %.300s", output)
 	}
 }
 
-// place is where a mutant changes a file.
-type place struct {
+// site is where a mutant changes a file.
+type site struct {
 	file, text string
 	at         int // offset of the change
 }
 
-// find returns the place of a text in the one function of that name that contains it.
-func (s sources) find(function, right string) (place, error) {
-	var found []place
-	var near []string // functions of that name
+// find returns the site of right in the only function of that name that contains it.
+func (s sources) find(function, right string) (site, error) {
+	var found []site
+	var near []string // locations of functions of that name
 	for file, text := range s {
 		for _, f := range functionsOf(file, text, function) {
 			body := text[f.from:f.to]
-			near = append(near, fmt.Sprintf("%s:%d has it %d times", file, f.line, strings.Count(body, right)))
+			near = append(near, fmt.Sprintf("%s:%d contains it %d times", file, f.line, strings.Count(body, right)))
 			if strings.Count(body, right) == 1 {
-				found = append(found, place{file, text, f.from + strings.Index(body, right)})
+				found = append(found, site{file, text, f.from + strings.Index(body, right)})
 			}
 		}
 	}
 	switch {
 	case len(near) == 0:
-		return place{}, fmt.Errorf("no function %s in the module", function)
+		return site{}, fmt.Errorf("no function %s in the module", function)
 	case len(found) != 1:
-		return place{}, fmt.Errorf("%d functions %s contain %q once (expected 1): %s", len(found), function, right, strings.Join(near, ", "))
+		return site{}, fmt.Errorf("%d functions %s contain %q once (expected 1): %s", len(found), function, right, strings.Join(near, ", "))
 	}
 	return found[0], nil
 }

@@ -11,23 +11,23 @@ import (
 	"sync"
 )
 
-// sources are Go files without tests, by absolute path.
+// sources maps absolute paths to the text of Go files; tests are left out.
 type sources map[string]string
 
-// modulePlaces returns the files of the module around the working directory, which are read
-// once.
-var modulePlaces = sync.OnceValue(func() sources {
+// moduleSources returns the files of the module that contains the working directory. It
+// reads them once.
+var moduleSources = sync.OnceValue(func() sources {
 	root, err := filepath.Abs(".")
 	if err != nil {
 		panic(err)
 	}
 	for !exists(filepath.Join(root, "go.mod")) {
 		if root == filepath.Dir(root) {
-			panic("no go.mod above the working directory")
+			panic("no go.mod in the working directory or above it")
 		}
 		root = filepath.Dir(root)
 	}
-	all := sources{}
+	files := sources{}
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -38,13 +38,13 @@ var modulePlaces = sync.OnceValue(func() sources {
 			return nil
 		}
 		text, err := os.ReadFile(path)
-		all[path] = string(text)
+		files[path] = string(text)
 		return err
 	})
 	if err != nil {
 		panic(err)
 	}
-	return all
+	return files
 })
 
 func exists(path string) bool {
@@ -52,17 +52,18 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// function is where a function is declared, by offset, with the line break behind it.
+// function is the declaration of a function: byte offsets, including the line break after
+// it, and the number of its first line.
 type function struct{ from, to, line int }
 
-// functionsOf finds functions called Name, or methods called T.Name, in a file. Only a file
-// that has the words is parsed.
+// functionsOf returns the functions called Name, or the methods called T.Name, of a file. It
+// parses only files that contain the words.
 func functionsOf(file, text, name string) []function {
-	of, method, isMethod := strings.Cut(name, ".")
+	typeName, method, isMethod := strings.Cut(name, ".")
 	if !isMethod {
-		of, method = "", name
+		typeName, method = "", name
 	}
-	if !strings.Contains(text, " "+method+"(") && !strings.Contains(text, " "+method+"[") || !strings.Contains(text, of) {
+	if !strings.Contains(text, " "+method+"(") && !strings.Contains(text, " "+method+"[") || !strings.Contains(text, typeName) {
 		return nil
 	}
 	set := token.NewFileSet()
@@ -73,7 +74,7 @@ func functionsOf(file, text, name string) []function {
 	var list []function
 	for _, d := range parsed.Decls {
 		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Name.Name != method || receiver(f) != of {
+		if !ok || f.Name.Name != method || receiver(f) != typeName {
 			continue
 		}
 		from := set.Position(f.Pos())
@@ -82,7 +83,7 @@ func functionsOf(file, text, name string) []function {
 	return list
 }
 
-// receiver returns the name of a method's type; nothing for a plain function.
+// receiver returns the name of a method's type, or "" for a plain function.
 func receiver(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""

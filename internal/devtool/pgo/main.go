@@ -1,6 +1,6 @@
-// Command pgo takes out of a CPU profile what tells about the machine on which it
-// was taken: names of files and the identity of the program. What the compiler
-// reads, names of functions and lines, stays. It is a filter; make profile uses it.
+// Command pgo removes from a CPU profile what identifies the machine that recorded it: file
+// names and build IDs. Function names and lines, which the compiler reads, stay. It filters
+// standard input to standard output; `make profile` uses it.
 package main
 
 import (
@@ -19,7 +19,7 @@ func main() {
 	}
 }
 
-// Fields of profile.proto that hold or name strings.
+// Fields of profile.proto that contain strings or refer to them.
 const (
 	profileMapping  = 3
 	profileFunction = 5
@@ -30,7 +30,7 @@ const (
 	functionSource = 4
 )
 
-// strip copies a profile and empties the strings that name a file or a build.
+// strip copies a profile and clears the strings that name a file or a build.
 func strip(from io.Reader, to io.Writer) error {
 	z, err := gzip.NewReader(from)
 	if err != nil {
@@ -40,7 +40,7 @@ func strip(from io.Reader, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	private := map[uint64]bool{} // places in the table of strings
+	private := map[uint64]bool{} // indexes in the string table
 	err = walk(data, func(f field) error {
 		if f.number != profileMapping && f.number != profileFunction {
 			return nil
@@ -58,13 +58,13 @@ func strip(from io.Reader, to io.Writer) error {
 		return err
 	}
 	var out []byte
-	place := uint64(0)
+	index := uint64(0)
 	err = walk(data, func(f field) error {
 		if f.number == profileString {
-			if private[place] {
+			if private[index] {
 				f.whole = []byte{profileString<<3 | wireBytes, 0}
 			}
-			place++
+			index++
 		}
 		out = append(out, f.whole...)
 		return nil
@@ -79,23 +79,23 @@ func strip(from io.Reader, to io.Writer) error {
 	return w.Close()
 }
 
-// field is one of a message in the encoding of protocol buffers.
+// field is one field of an encoded protocol buffer message.
 type field struct {
 	number uint64
 	value  uint64 // of a varint
 	body   []byte // of a string or message
-	whole  []byte // as it is encoded
+	whole  []byte // encoded field, with its key
 }
 
-// Encodings of fields that profiles use.
+// Wire types that profiles use.
 const (
 	wireVarint = 0
 	wireBytes  = 2
 )
 
-var errCut = errors.New("not a profile: a field is cut off")
+var errTruncated = errors.New("not a profile: a field is truncated")
 
-// walk visits the fields of a message.
+// walk calls visit for every field of a message.
 func walk(data []byte, visit func(field) error) error {
 	for len(data) > 0 {
 		key, n := binary.Uvarint(data)
@@ -104,7 +104,7 @@ func walk(data []byte, visit func(field) error) error {
 			value, m = binary.Uvarint(data[n:])
 		}
 		if n <= 0 || m <= 0 {
-			return errCut
+			return errTruncated
 		}
 		f, size := field{number: key >> 3}, n+m
 		switch key & 7 {
@@ -112,12 +112,12 @@ func walk(data []byte, visit func(field) error) error {
 			f.value = value
 		case wireBytes:
 			if value > uint64(len(data)-size) {
-				return errCut
+				return errTruncated
 			}
 			f.body = data[size : size+int(value)]
 			size += int(value)
 		default:
-			return fmt.Errorf("not a profile: field %d has encoding %d", key>>3, key&7)
+			return fmt.Errorf("not a profile: field %d has wire type %d (expected 0 or 2)", key>>3, key&7)
 		}
 		f.whole = data[:size]
 		if err := visit(f); err != nil {

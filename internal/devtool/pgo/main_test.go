@@ -8,15 +8,14 @@ import (
 	"testing"
 )
 
-// A profile by hand: each field is its number and encoding, then a value, or a
-// length and that many bytes.
+// Fields of a hand-made profile: number and wire type, then a value, or a length and bytes.
 const (
 	mapping  = "\x1a\x04\x28\x01\x30\x02" // field 3, 4 bytes: file is string 1, build string 2
 	function = "\x2a\x04\x10\x03\x20\x04" // field 5, 4 bytes: name is string 3, file string 4
 	period   = "\x60\x0a"                 // field 12: 10
 )
 
-// table returns fields 6, the strings of a profile.
+// table returns the string table of a profile: one field 6 per string.
 func table(words ...string) string {
 	var b strings.Builder
 	for _, w := range words {
@@ -34,11 +33,11 @@ func packed(s string) string {
 }
 
 func TestStrip(t *testing.T) {
-	taken := mapping + function + table("", "/somewhere/program", "1f2e3d", "sim.run", "sim/fast.go", "samples") + period
+	profile := mapping + function + table("", "/somewhere/program", "1f2e3d", "sim.run", "sim/fast.go", "samples") + period
 	want := mapping + function + table("", "", "", "sim.run", "", "samples") + period
-	for range 2 { // the second time there is nothing left to do
+	for range 2 { // the second round has nothing left to strip
 		var out bytes.Buffer
-		if err := strip(strings.NewReader(packed(taken)), &out); err != nil {
+		if err := strip(strings.NewReader(packed(profile)), &out); err != nil {
 			t.Fatal(err)
 		}
 		z, err := gzip.NewReader(&out)
@@ -49,14 +48,14 @@ func TestStrip(t *testing.T) {
 		if err != nil || string(got) != want {
 			t.Errorf("got %q, %v; want %q", got, err, want)
 		}
-		taken = want
+		profile = want
 	}
 }
 
 func TestStripRefuses(t *testing.T) {
 	for name, data := range map[string]string{
-		"no profile":  "hello",
-		"cut off":     packed("\x32\x05ab"),
+		"not gzip":    "hello",
+		"truncated":   packed("\x32\x05ab"),
 		"no value":    packed("\x08"),
 		"fixed width": packed("\x09\x00\x00\x00\x00\x00\x00\x00\x00"),
 	} {

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// file is a file of an archive.
+// file is a file in an archive.
 type file struct {
 	name    string
 	data    []byte
-	program bool
+	program bool // executable
 }
 
-// fileTime is that of every file: some time, always the same.
+// fileTime is the modification time of every file: a constant, so that archives are reproducible.
 var fileTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// archive packs files below one folder, by name: the same files give the same bytes.
+// archive packs files below the folder top, sorted by name: the same files give the same bytes.
 func archive(w io.Writer, top string, files []file) error {
 	files = slices.SortedFunc(slices.Values(files), func(a, b file) int { return cmp.Compare(a.name, b.name) })
 	packed, err := gzip.NewWriterLevel(w, gzip.BestCompression)

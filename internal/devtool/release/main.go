@@ -1,6 +1,6 @@
-// Command release makes the archives of a release: the programs without a dependency on
-// the system, completions for shells, man pages. The same sources, version and Go give
-// the same bytes on every machine.
+// Command release makes the archives of a release: static programs, shell completions, man
+// pages, third-party licences and bills of materials. The same sources, version and Go release
+// give the same bytes on every machine.
 package main
 
 import (
@@ -23,22 +23,25 @@ import (
 	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
-const allFor = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
+// module is the path of this module.
+const module = "github.com/xoff-net/xoff"
 
-// programs are the programs of an archive.
+const allTargets = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
+
+// programs lists the programs in an archive.
 var programs = []struct {
 	name    string
 	version string // variable that the linker sets
 	command func() *cobra.Command
 }{
-	{"xoff", "github.com/xoff-net/xoff/cli.release", cli.Command},
-	{"xoff-hub", "github.com/xoff-net/xoff/cmd/xoff-hub/hub.release", hub.Command},
+	{"xoff", module + "/cli.release", cli.Command},
+	{"xoff-hub", module + "/cmd/xoff-hub/hub.release", hub.Command},
 }
 
 func main() {
-	version := flag.String("version", "", "what the program calls itself, such as v0.1.0")
-	targets := flag.String("for", allFor, "systems, as OS/ARCH joined by commas")
-	folder := flag.String("o", "dist", "folder of the archives")
+	version := flag.String("version", "", "`VERSION` that the programs report, such as v0.1.0")
+	targets := flag.String("for", allTargets, "comma-separated `OS/ARCH` list to build for")
+	folder := flag.String("o", "dist", "`FOLDER` for the archives")
 	flag.Parse()
 	if err := release(*version, strings.Split(*targets, ","), *folder); err != nil {
 		fmt.Fprintf(os.Stderr, "release: %v\n", err)
@@ -46,10 +49,10 @@ func main() {
 	}
 }
 
-// release writes an archive for each system, and the checksums of all.
-func release(version string, targets []string, folder string) error {
+// release writes an archive for each target, and SHA256SUMS with the checksums of all.
+func release(version string, targets []string, folder string) (err error) {
 	if version == "" || strings.ContainsAny(version, "/ ") {
-		return fmt.Errorf("the version is %q; allowed: -version with a name such as v0.1.0", version)
+		return fmt.Errorf("-version is %q (expected a name such as v0.1.0)", version)
 	}
 	if err := disk.Prepare(folder); err != nil {
 		return err
@@ -58,19 +61,36 @@ func release(version string, targets []string, folder string) error {
 	if err != nil {
 		return err
 	}
+	finder, err := newLicenceFinder()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, finder.close()) }()
 	sums := ""
 	for _, target := range targets {
 		system, arch, ok := strings.Cut(target, "/")
 		if !ok {
-			return fmt.Errorf("%q is no system; allowed: OS/ARCH, such as linux/amd64", target)
+			return fmt.Errorf("-for has a bad target: %q (expected OS/ARCH, such as linux/amd64)", target)
 		}
-		files := slices.Clone(common)
+		licences, err := finder.find(system, arch)
+		if err != nil {
+			return fmt.Errorf("%s: %w", target, err)
+		}
+		texts, err := licenceFiles(licences)
+		if err != nil {
+			return fmt.Errorf("%s: %w", target, err)
+		}
+		files := append(slices.Clone(common), texts...)
 		for _, p := range programs {
 			binary, err := build(p.name, p.version+"="+version, system, arch)
 			if err != nil {
 				return fmt.Errorf("%s for %s: %w", p.name, target, err)
 			}
-			files = append(files, file{p.name, binary, true})
+			bom, err := sbom(p.name, version, binary, licences)
+			if err != nil {
+				return fmt.Errorf("%s for %s: %w", p.name, target, err)
+			}
+			files = append(files, file{p.name, binary, true}, file{p.name + ".cdx.json", bom, false})
 		}
 		top := fmt.Sprintf("xoff-%s-%s-%s", version, system, arch)
 		var packed bytes.Buffer
@@ -94,8 +114,15 @@ func write(path string, data []byte) error {
 	})
 }
 
-// build compiles a program for a system. Its version comes from the linker alone: neither
-// paths nor the state of a repository show in it.
+// buildEnv returns the environment for building for a system. Settings of this machine that
+// would change the bytes are reset.
+func buildEnv(system, arch string) []string {
+	return append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0",
+		"GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off")
+}
+
+// build compiles a program for a system and returns the binary. The linker sets its version;
+// the binary contains no paths and no state of the repository.
 func build(name, version, system, arch string) (binary []byte, err error) {
 	temp, err := os.MkdirTemp("", "xoff-release-")
 	if err != nil {
@@ -103,8 +130,8 @@ func build(name, version, system, arch string) (binary []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	out := filepath.Join(temp, name)
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X "+version, "-o", out, "github.com/xoff-net/xoff/cmd/"+name)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X "+version, "-o", out, module+"/cmd/"+name)
+	cmd.Env = buildEnv(system, arch)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return nil, err
@@ -112,13 +139,13 @@ func build(name, version, system, arch string) (binary []byte, err error) {
 	return os.ReadFile(out)
 }
 
-// commonFiles are what archives of all systems hold: texts, completions, man pages.
+// commonFiles returns the files that every archive contains: texts, completions, man pages.
 func commonFiles(version string) ([]file, error) {
 	var files []file
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return nil, fmt.Errorf("not in the folder of the sources: %w", err)
+			return nil, fmt.Errorf("cannot read a text of the release: %w; fix: run release in the root of the repository", err)
 		}
 		files = append(files, file{name, data, false})
 	}
@@ -132,8 +159,8 @@ func commonFiles(version string) ([]file, error) {
 	return files, nil
 }
 
-// completions are the scripts that let shells complete commands, under the names by
-// which shells find them.
+// completions returns the completion scripts for bash, zsh and fish, under the names by which
+// the shells find them.
 func completions(root *cobra.Command) ([]file, error) {
 	var files []file
 	for _, shell := range []struct {

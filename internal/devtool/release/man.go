@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manual is a man page for each command.
+// manual returns a man page for each visible command.
 func manual(root *cobra.Command, version string) []file {
 	var files []file
 	var walk func(*cobra.Command)
@@ -27,7 +27,7 @@ func manual(root *cobra.Command, version string) []file {
 
 func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage writes the page of a command as troff.
+// manPage returns the page of a command as troff.
 func manPage(cmd *cobra.Command, version string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"\" \"xoff %s\" \"xoff\"\n", escape(strings.ToUpper(pageName(cmd))), escape(version))
@@ -50,25 +50,25 @@ func manPage(cmd *cobra.Command, version string) string {
 const exitStatus = `.SH EXIT STATUS
 .TP
 0
-fine
+success
 .TP
 1
-failure, or a problem that a check found
+failure, or a problem found by a check
 .TP
 2
-mistake in the input
+invalid input
 .TP
 3
-lossless frames dropped under a scheme that promises otherwise, or a broken invariant
+lossless frames dropped under a scheme that promises not to, or a broken invariant
 .TP
 130
 interrupted; partial results are kept and marked
 `
 
-// paragraphs writes text; indented lines stay as they are.
+// paragraphs returns text as troff; indented lines are not filled.
 func paragraphs(text string) string {
 	var b strings.Builder
-	plain := false // within lines that stay as they are
+	plain := false // within indented lines
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		if indented := strings.HasPrefix(line, "  "); indented != plain && line != "" {
 			plain = indented
@@ -87,8 +87,9 @@ func paragraphs(text string) string {
 	return b.String()
 }
 
-// ofTheMachine are flags whose default is the machine's, which is no matter of a page.
-var ofTheMachine = map[string]bool{"workers": true}
+// perMachine lists flags whose default depends on the machine: a page must not show the
+// value of the machine that built it.
+var perMachine = map[string]bool{"workers": true}
 
 func options(b *strings.Builder, flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {
@@ -110,8 +111,8 @@ func options(b *strings.Builder, flags *pflag.FlagSet) {
 		}
 		fmt.Fprintf(b, "\n%s", escape(usage))
 		switch {
-		case ofTheMachine[f.Name] && f.DefValue != "1":
-			b.WriteString(" (default: as many as there are cores)")
+		case perMachine[f.Name] && f.DefValue != "1":
+			b.WriteString(" (default: the number of cores)")
 		case f.DefValue != "" && f.DefValue != "0" && f.DefValue != "false" && f.DefValue != "[]":
 			fmt.Fprintf(b, " (default %s)", escape(f.DefValue))
 		}
@@ -138,7 +139,7 @@ func seeAlso(b *strings.Builder, cmd *cobra.Command) {
 	fmt.Fprintf(b, ".SH SEE ALSO\n%s\n", strings.Join(list, ", "))
 }
 
-// escape makes text of what troff would take for requests.
+// escape returns text in which nothing is a troff request.
 func escape(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

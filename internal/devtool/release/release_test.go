@@ -7,16 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/CycloneDX/cyclonedx-go"
 
 	"github.com/xoff-net/xoff/cli"
 	"github.com/xoff-net/xoff/cmd/xoff-hub/hub"
 )
 
-// The order in which files come does not show; neither time nor machine do.
+// An archive does not depend on the order of files, the time or the machine.
 func TestArchivesAreTheSame(t *testing.T) {
 	files := []file{{"xoff", []byte("program"), true}, {"LICENSE", []byte("text"), false}, {"man/man1/xoff.1", []byte("page"), false}}
 	var a, b bytes.Buffer
@@ -24,14 +29,14 @@ func TestArchivesAreTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(a.Bytes(), b.Bytes()) {
-		t.Error("the order of files shows")
+		t.Error("the archive depends on the order of files")
 	}
 	packed, err := gzip.NewReader(&a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !packed.ModTime.IsZero() {
-		t.Errorf("the time of packing shows: %v", packed.ModTime)
+		t.Errorf("the archive contains the time %v", packed.ModTime)
 	}
 	var got []string
 	for in := tar.NewReader(packed); ; {
@@ -64,7 +69,7 @@ func TestCommonFiles(t *testing.T) {
 	text := make(map[string]string)
 	for _, f := range files {
 		if text[f.name] != "" || len(f.data) == 0 || f.program {
-			t.Errorf("%s is empty, there twice, or a program", f.name)
+			t.Errorf("%s is empty, a duplicate, or executable", f.name)
 		}
 		text[f.name] = string(f.data)
 	}
@@ -78,7 +83,7 @@ func TestCommonFiles(t *testing.T) {
 		},
 		"man/man1/xoff-run.1": {
 			".SH NAME\nxoff\\-run \\- Run a scenario file; \\- is standard input\n", `\fB\-\-force\fR`, ".SH OPTIONS\n",
-			`\fB\-o, \-\-output\fR \fIFOLDER\fR`, "(default: as many as there are cores)",
+			`\fB\-o, \-\-output\fR \fIFOLDER\fR`, "(default: the number of cores)",
 		},
 		"man/man1/xoff-sweep.1": {
 			".nf\n  xoff sweep mine.yaml \\-\\-vary switch.policy.alpha=1/16,1/8,1/4 \\-\\-seeds 5\n",
@@ -89,7 +94,7 @@ func TestCommonFiles(t *testing.T) {
 	} {
 		for _, part := range parts {
 			if !strings.Contains(text[name], part) {
-				t.Errorf("%s does not have %q", name, part)
+				t.Errorf("%s does not contain %q", name, part)
 			}
 		}
 	}
@@ -98,7 +103,7 @@ func TestCommonFiles(t *testing.T) {
 	}
 }
 
-// A man page reads without complaint, where there is something to read it with.
+// groff, where it is installed, formats every man page without a warning.
 func TestManPagesRead(t *testing.T) {
 	if _, err := exec.LookPath("groff"); err != nil {
 		t.Skip("no groff")
@@ -122,10 +127,76 @@ func TestEscape(t *testing.T) {
 	}
 }
 
+func TestLicences(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"LICENSE.txt", "NOTICE", "main.go"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := parseLicences("example.org/a/b\tMIT\t" + filepath.Join(folder, "LICENSE.txt") + "\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := licenceFiles(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.name)
+	}
+	if want := []string{"licenses/example.org/a/b/NOTICE", "licenses/example.org/a/b/LICENSE.txt", "licenses/go/LICENSE"}; !slices.Equal(names, want) {
+		t.Errorf("got %q, want %q", names, want)
+	}
+	for _, text := range []string{"", "a\tUnknown\t/x\n", "a\tMIT\t\n", "a\n"} {
+		if _, err := parseLicences(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+func TestBillOfMaterials(t *testing.T) {
+	info := &debug.BuildInfo{GoVersion: "go1.26.8", Deps: []*debug.Module{
+		{Path: "example.org/a", Version: "v1.0.0", Sum: "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="}, // of nothing
+		{Path: "example.org/b", Version: "v1.0.0", Replace: &debug.Module{Path: "example.org/c", Version: "v2.0.0"}},
+	}}
+	licences := []licence{{"example.org/a/x", "MIT", ""}, {"example.org/a", "BSD-3-Clause", ""}, {"example.org/a/y", "MIT", ""}, {"example.org/c", "ISC", ""}}
+	data, err := bomOf(info, "xoff", "v1.2.3", strings.Repeat("0", 64), licences)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bom cyclonedx.BOM
+	if err := cyclonedx.NewBOMDecoder(bytes.NewReader(data), cyclonedx.BOMFileFormatJSON).Decode(&bom); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range *bom.Components {
+		text := c.PackageURL
+		for _, l := range *c.Licenses {
+			text += " " + l.License.ID
+		}
+		got = append(got, text)
+	}
+	if want := []string{"pkg:golang/std@1.26.8 BSD-3-Clause", "pkg:golang/example.org/a@v1.0.0 BSD-3-Clause MIT", "pkg:golang/example.org/c@v2.0.0 ISC"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	// The SHA-256 of nothing.
+	if h := (*(*bom.Components)[1].Hashes)[0].Value; h != "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" {
+		t.Errorf("hash %s", h)
+	}
+	if bom.SpecVersion != cyclonedx.SpecVersion1_6 || bom.Metadata.Component.Name != "xoff" || bom.SerialNumber != "" || bom.Metadata.Timestamp != "" {
+		t.Errorf("%s", data)
+	}
+	if _, err := bomOf(info, "xoff", "v1.2.3", "", licences[:3]); err == nil || !strings.Contains(err.Error(), "no licence found for module example.org/c") {
+		t.Errorf("a module without a licence: %v", err)
+	}
+}
+
 func TestBadVersions(t *testing.T) {
 	for _, version := range []string{"", "a/b", "a b"} {
 		if err := release(version, nil, t.TempDir()); err == nil {
-			t.Errorf("%q is taken", version)
+			t.Errorf("%q: no error", version)
 		}
 	}
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 )
 
-// bench is a simulated switch with one port that does not send, and a tester that sends
-// to it whatever it is told: it is the driver of the switch.
+// bench drives a simulated switch: one output port is blocked, and a tester sends to it
+// regardless of pauses.
 type bench struct {
-	sw     *dataplane.Switch
-	now    units.Time
-	tx     []units.Time // by port: when its wire is free; Never: nobody waits for that
-	armed  []int        // ports that wait
-	wake   units.Time
-	paused []packet.ClassMask // by port: classes that the switch has asked the tester to hold
-	out    int                // port that does not send
-	frame  units.Bytes
-	left   int64 // frames that left there
-	checks *dataplane.Checks
+	sw       *dataplane.Switch
+	now      units.Time
+	tx       []units.Time // by port: when its transmission ends; Never: no timer is armed
+	armed    []int        // ports with an armed timer
+	wake     units.Time
+	paused   []packet.ClassMask // by port: classes that the switch has paused
+	out      int                // blocked output port
+	frame    units.Bytes
+	departed int64 // frames sent by the port out
+	checks   *dataplane.Checks
 }
 
-// pace is the time between two frames of the tester: long enough for a PFC frame.
-const pace = 100 * units.Nanosecond
+// interval is the time between two frames of the tester, long enough for a PFC frame.
+const interval = 100 * units.Nanosecond
 
 func newBench(s *setup, checks *dataplane.Checks) (*bench, error) {
 	l, err := s.layout()
@@ -38,7 +38,7 @@ func newBench(s *setup, checks *dataplane.Checks) (*bench, error) {
 		return nil, err
 	}
 	for i := range spec.Ports {
-		spec.Ports[i].Excused = 1 // the tester does not obey
+		spec.Ports[i].Excused = 1 // the tester ignores pauses
 	}
 	spec.Checks = checks
 	b := &bench{out: s.ports - 1, frame: s.frame, wake: units.Never, checks: checks, tx: make([]units.Time, s.ports), paused: make([]packet.ClassMask, s.ports)}
@@ -49,7 +49,7 @@ func newBench(s *setup, checks *dataplane.Checks) (*bench, error) {
 		return nil, err
 	}
 	b.sw.Start(0)
-	b.shut(0xff)
+	b.block(0xff)
 	return b, nil
 }
 
@@ -60,7 +60,7 @@ func (b *bench) Transmit(port int, p *packet.Packet, _ packet.Ext, _ units.Time)
 		enable, pause, _ := p.PFC()
 		b.paused[port] = b.paused[port]&^enable | pause
 	case port == b.out:
-		b.left++
+		b.departed++
 	}
 }
 
@@ -73,14 +73,14 @@ func (b *bench) ArmTx(port int, at units.Time) {
 // ArmWake implements dataplane.Driver.
 func (b *bench) ArmWake(at units.Time) { b.wake = at }
 
-// shut tells the switch which classes its destination takes no frames of.
-func (b *bench) shut(classes packet.ClassMask) {
+// block pauses classes of the output port; block(0) opens it.
+func (b *bench) block(classes packet.ClassMask) {
 	var f packet.Packet
 	f.SetPFC(0xff, classes, 65535)
 	b.sw.Arrive(b.now, b.out, &f, nil)
 }
 
-// step lets the next timer fire that is due by a time, and reports whether there was one.
+// step fires the next timer that is due by until, and reports whether there was one.
 func (b *bench) step(until units.Time) bool {
 	first := -1
 	for i, port := range b.armed {
@@ -108,7 +108,7 @@ func (b *bench) send(in int, class uint8) bool {
 	before := b.sw.View().Stored()
 	p := packet.Packet{Dst: uint16(b.out), Size: uint16(b.frame), Meta: packet.MakeMeta(packet.Data, class)}
 	b.sw.Arrive(b.now, in, &p, nil)
-	for next := b.now + pace; ; {
+	for next := b.now + interval; ; {
 		if len(b.armed) == 0 && b.wake > next || !b.step(next) {
 			b.now = next
 			break
@@ -117,66 +117,66 @@ func (b *bench) send(in int, class uint8) bool {
 	return b.sw.View().Stored() > before
 }
 
-// holds reports whether the switch asks the tester to hold a class.
-func (b *bench) holds(port int, class uint8) bool { return b.paused[port].Has(class) }
+// pausing reports whether the switch pauses a class of the tester.
+func (b *bench) pausing(port int, class uint8) bool { return b.paused[port].Has(class) }
 
-// What can keep a switch from having a point.
+// Reasons why a threshold cannot be measured.
 var (
-	errTooLong = errors.New("the point is beyond the number of frames that are tried")
-	errNoPause = errors.New("the switch drops before it pauses: there is no room for a first frame")
+	errTooManyFrames = errors.New("the threshold is beyond the largest number of frames sent")
+	errNoPause       = errors.New("the switch drops before it pauses: it has no room for the first frame")
 )
 
-// toPause sends until the switch pauses, and returns how many frames that took.
+// toPause sends until the switch pauses, and returns the number of frames sent.
 func (b *bench) toPause(in int, class uint8) (int64, error) {
 	for n := int64(1); n <= maxFrames; n++ {
 		stored := b.send(in, class)
-		if b.holds(in, class) {
+		if b.pausing(in, class) {
 			return n, nil
 		}
 		if !stored {
 			return 0, errNoPause
 		}
 	}
-	return 0, errTooLong
+	return 0, errTooManyFrames
 }
 
-// toDrop sends until a frame is dropped, and returns how many were sent with it.
+// toDrop sends until a frame is dropped, and returns the number of frames sent.
 func (b *bench) toDrop(in int, class uint8) (int64, error) {
 	for n := int64(1); n <= maxFrames; n++ {
 		if !b.send(in, class) {
 			return n, nil
 		}
 	}
-	return 0, errTooLong
+	return 0, errTooManyFrames
 }
 
-// toResume opens the destination and returns how many frames leave before the switch
-// lets the tester go on; false: it never does.
+// toResume opens the output port and returns the number of frames that leave before the
+// switch resumes the tester; false: it never does.
 func (b *bench) toResume(in int, class uint8) (int64, bool) {
-	from := b.left
-	b.shut(0)
-	for b.holds(in, class) {
+	from := b.departed
+	b.block(0)
+	for b.pausing(in, class) {
 		if !b.step(units.MaxTime) {
 			return 0, false
 		}
 	}
-	return b.left - from, true
+	return b.departed - from, true
 }
 
-// points are what is measured of a setup.
-type points struct {
-	pfc, drop int64   // frames to the first pause, and to the first drop
-	resume    int64   // frames that leave before it resumes; 0: it never does
-	turns     []int64 // pfc of queues that fill in turn; nil: not tried
-	pool      int64   // frames of headroom that all queues together hold then
-	none      string  // why there are no points
+// measurement has the thresholds measured on a simulated switch, in frames.
+type measurement struct {
+	pfc, drop int64   // first frame that causes a pause; first frame that is dropped
+	resume    int64   // frames that leave before it resumes; 0: never
+	turns     []int64 // pfc of queues that fill in turn; nil: not measured
+	pool      int64   // frames that these queues store in headroom together
+	none      string  // why nothing was measured
 }
 
-// measure does what the tests of switches do. A frame that leaves gives back headroom
-// first, so a switch that was filled to the drop is as it was at the pause when what came
-// after that has left.
-func (s *setup) measure(checks func() *dataplane.Checks) (*points, error) {
-	p := &points{}
+// measure repeats the tests of real switches. Departing frames release headroom first. So a
+// switch filled to the drop is back at its pause threshold once as many frames have left as
+// came after the pause.
+func (s *setup) measure(checks func() *dataplane.Checks) (*measurement, error) {
+	p := &measurement{}
 	class := s.losslessClasses()[0]
 	b, err := newBench(s, checks())
 	if err != nil {
@@ -200,16 +200,16 @@ func (s *setup) measure(checks func() *dataplane.Checks) (*points, error) {
 	return p, nil
 }
 
-// maxStored bounds the memory of a test with many queues: frames of a deep buffer beyond
-// that are not tried.
+// maxStored limits the frames stored in a test with many queues. Deeper buffers are not
+// tested with several queues.
 const maxStored = 1 << 22
 
-// cost is what a frame takes of the buffer.
+// cost returns the bytes of buffer that a frame takes.
 func (b *bench) cost() units.Bytes { return b.sw.View().Cells(b.frame) }
 
-// fill makes queues of one part reach their points in turn, then fills their headroom in
-// the same order.
-func (s *setup) fill(p *points, checks *dataplane.Checks) error {
+// fill fills queues of one partition to their pause thresholds in turn, then their headroom
+// in the same order.
+func (s *setup) fill(p *measurement, checks *dataplane.Checks) error {
 	b, err := newBench(s, checks)
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func (s *setup) fill(p *points, checks *dataplane.Checks) error {
 	at := func(queue int) (port int, class uint8) { return queue / len(classes), classes[queue%len(classes)] }
 	for q := range s.queues {
 		n, err := b.toPause(at(q))
-		if err != nil && !errors.Is(err, errNoPause) { // others have left nothing: 0 frames
+		if err != nil && !errors.Is(err, errNoPause) { // the other queues left no room: 0 frames
 			return err
 		}
 		p.turns = append(p.turns, n)
@@ -240,5 +240,5 @@ func (s *setup) losslessClasses() []uint8 {
 	return []uint8{3, 4}
 }
 
-// finish lets the checks count one last time.
+// finish runs the invariant checks a last time.
 func (b *bench) finish() { b.sw.Finish(b.now) }

@@ -11,8 +11,8 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 )
 
-// measured measures with every invariant watched.
-func measured(t interface{ Fatal(...any) }, s *setup) *points {
+// measured measures a setup with all invariant checks enabled.
+func measured(t interface{ Fatal(...any) }, s *setup) *measurement {
 	var all []*dataplane.Checks
 	p, err := s.measure(func() *dataplane.Checks {
 		all = append(all, dataplane.NewChecks("switch"))
@@ -29,41 +29,41 @@ func measured(t interface{ Fatal(...any) }, s *setup) *points {
 	return p
 }
 
-// small is a switch of 8 ports, cells of 100 B, 2000 cells in all, of which 8 x 2 x 5 are
-// minimums and 100 a pool of headroom: 1820 cells are shared.
+// small is a switch with 8 ports and 2000 cells of 100 B. Minimums take 8 x 2 x 5 cells and
+// the headroom pool 100, so 1820 cells are shared.
 func small() setup {
 	return setup{ports: 8, parts: 1, classes: 2, cell: 100, size: 200_000, pool: 10_000, minimum: 500, headroom: 4000, offset: 600, frame: 64, queues: 1}
 }
 
-// By hand, in cells: a queue that is alone pauses at 5 + 1820 / 2 = 915, has 40 of
-// headroom, so the 956th is dropped. Resume: with d gone 910 - d + 6 <= 910 + d, d = 3.
+// By hand, in cells: a single queue pauses at 5 + 1820 / 2 = 915 and has headroom of 40, so
+// the 956th frame is dropped. It resumes after d frames: 910 - d + 6 <= 910 + d, d = 3.
 func TestMeasureByHand(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*setup)
-		want   points
+		want   measurement
 	}{
-		{"alone", func(*setup) {}, points{pfc: 915, drop: 956, resume: 3}},
-		// In two parts of 910: 5 + 455. Resume as before.
-		{"two parts", func(s *setup) { s.parts = 2 }, points{pfc: 460, drop: 501, resume: 3}},
-		// alpha 1/4: 1820 / 5 = 364. With d gone 364 - d + 6 <= (1456 + d) / 4: d = 4.8.
-		{"a quarter", func(s *setup) { s.exponent = -2 }, points{pfc: 369, drop: 410, resume: 5}},
-		// Frames of two cells: 5 cells of minimum hold two; 455 make 910 of shared.
-		{"two cells", func(s *setup) { s.frame = 101 }, points{pfc: 457, drop: 478, resume: 2}},
-		// The four queues of a port can use all of its 160 cells, of a pool of 100: with
-		// 2 x 8 x 5 cells more of minimums 1740 are shared.
-		{"borrowed", func(s *setup) { s.classes, s.borrow = 4, true }, points{pfc: 875, drop: 976, resume: 3}},
-		// Three queues in turn: 5 + 910, 5 + 455, 5 + 455 / 2; of the pool 40, 40 and 20.
-		{"in turn", func(s *setup) { s.queues = 3 }, points{pfc: 915, drop: 956, resume: 3, turns: []int64{915, 460, 232}, pool: 100}},
-		// Two parts have 50 cells of the pool each; the third queue has half of 228.
-		{"in turn in parts", func(s *setup) { s.queues, s.parts = 3, 2 }, points{pfc: 460, drop: 501, resume: 3, turns: []int64{460, 232, 119}, pool: 50}},
-		// No pool: 8 x 2 x 40 cells are set aside, 200,000 B less 100 x (80 + 640) leave
+		{"alone", func(*setup) {}, measurement{pfc: 915, drop: 956, resume: 3}},
+		// Two partitions of 910: 5 + 455. Resume as before.
+		{"two partitions", func(s *setup) { s.parts = 2 }, measurement{pfc: 460, drop: 501, resume: 3}},
+		// Alpha 1/4: 1820 / 5 = 364. Resume: 364 - d + 6 <= (1456 + d) / 4, d = 4.8.
+		{"a quarter", func(s *setup) { s.exponent = -2 }, measurement{pfc: 369, drop: 410, resume: 5}},
+		// Frames of two cells: two fit the minimum of 5 cells, 455 the 910 shared cells.
+		{"two cells", func(s *setup) { s.frame = 101 }, measurement{pfc: 457, drop: 478, resume: 2}},
+		// A queue can borrow all 160 headroom cells of its port, but the pool has 100. The
+		// minimums take 2 x 8 x 5 cells more, so 1740 are shared.
+		{"borrowed", func(s *setup) { s.classes, s.borrow = 4, true }, measurement{pfc: 875, drop: 976, resume: 3}},
+		// Three queues in turn: 5 + 910, 5 + 455, 5 + 455 / 2; 40, 40 and 20 cells of the pool.
+		{"in turn", func(s *setup) { s.queues = 3 }, measurement{pfc: 915, drop: 956, resume: 3, turns: []int64{915, 460, 232}, pool: 100}},
+		// Each of two partitions has 50 cells of the pool; the third queue gets half of 228.
+		{"in turn in partitions", func(s *setup) { s.queues, s.parts = 3, 2 }, measurement{pfc: 460, drop: 501, resume: 3, turns: []int64{460, 232, 119}, pool: 50}},
+		// Without a pool, 8 x 2 x 40 cells are reserved: 200,000 B - 100 x (80 + 640) leaves
 		// 1280 cells.
-		{"private headroom", func(s *setup) { s.pool = 0 }, points{pfc: 645, drop: 686, resume: 3}},
-		// 64 B cost 112 B: minimum 4 frames (448 of 500 B), headroom 35 (3920 B). Of
-		// 182,000 B shared the queue takes half: 812 frames, 90,944 B. Resume 600 B below:
-		// d = 3, 90,608 + 600 <= 91,392.
-		{"price of a packet", func(s *setup) { s.cell, s.perPacket = 1, 48 }, points{pfc: 816, drop: 852, resume: 3}},
+		{"private headroom", func(s *setup) { s.pool = 0 }, measurement{pfc: 645, drop: 686, resume: 3}},
+		// A frame of 64 B takes 112 B: 4 fit the minimum (448 of 500 B), 35 the headroom
+		// (3920 B). The queue takes half of 182,000 B shared: 812 frames, 90,944 B. Resume
+		// 600 B below: d = 3, 90,608 + 600 <= 91,392.
+		{"per-packet charge", func(s *setup) { s.cell, s.perPacket = 1, 48 }, measurement{pfc: 816, drop: 852, resume: 3}},
 	} {
 		s := small()
 		c.change(&s)
@@ -73,44 +73,45 @@ func TestMeasureByHand(t *testing.T) {
 	}
 }
 
-// What rows of chips become, in cells of the chip: by the text beside each.
+// Rows give the setups computed by hand in the comments.
 func TestSetups(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
 	for _, c := range []struct {
 		name   string
 		row    Row
 		want   setup
-		shared int64 // that a port sees, in bytes
+		shared int64 // shared bytes that a port sees
 	}{
 		{
-			// 12,766,208 B with private headroom: 2 x 32 x 56,368 of it.
+			// 12,766,208 B, of which 2 x 32 x 56,368 are reserved, with private headroom.
 			"td2", Row{Chip: "td2", Frame: 64, Size: n(56368), Xoff: n(55120), Alpha: n(-3), Pool: n(12766208), Ports: n(32)},
 			setup{ports: 32, parts: 1, classes: 2, cell: 208, size: 12766208, minimum: 1248, headroom: 55120, exponent: -3, frame: 64, queues: 1}, 12766208 - 64*56368,
 		},
 		{
-			// Total: minus the pool of headroom and 64 minimums.
+			// Dialect total: the size includes the headroom pool and 64 minimums.
 			"td3", Row{Chip: "td3", Frame: 64, Size: n(4608), Xoff: n(160000), Alpha: n(0), Pool: n(32732160), PoolXoff: n(1622016), Ports: n(32)},
 			setup{ports: 32, parts: 1, classes: 2, cell: 256, size: 32732160, pool: 1622016, minimum: 4608, headroom: 160000, frame: 64, queues: 1}, 32732160 - 1622016 - 64*4608,
 		},
 		{
-			// The shared part alone: pool and minimums of the 8 ports that the test needs come on
+			// Dialect shared: the headroom pool and the minimums of the test's 8 ports come on
 			// top, and a port sees a quarter.
 			"th", Row{Chip: "th", Frame: 64, Size: n(1248), Xoff: n(268736), Alpha: n(0), Pool: n(10875072), PoolXoff: n(4194112), PGs: n(4), Full: n(1292), Partial: n(1165)},
 			setup{ports: 8, parts: 4, classes: 2, cell: 208, size: 10875072 + 4194112 + 16*1248, pool: 4194112, minimum: 1248, headroom: 268736, frame: 64, queues: 4}, 10875072 / 4,
 		},
 		{
-			// 70 cells of every port, lossless or not: 35 x 70 x 254.
+			// Every port takes 70 cells, lossless or not: 35 x 70 x 254.
 			"th3", Row{Chip: "th3", Frame: 64, Size: n(2540), Xoff: n(373888), Alpha: n(-2), Pool: n(66394076), PoolXoff: n(27200352), Ports: n(32), Lossy: n(3)},
 			setup{ports: 32, parts: 2, classes: 2, cell: 254, size: 66394076 - 35*70*254, pool: 27200352, minimum: 2540, headroom: 373888, exponent: -2, frame: 64, queues: 1}, (66394076 - 35*70*254 - 27200352 - 64*2540) / 2,
 		},
 		{
-			// Bytes, and 48 of them for each frame.
+			// The buffer counts bytes, plus 48 for each frame.
 			"jr2", Row{Chip: "jr2", Frame: 64, Size: n(0), Xoff: n(393216), Alpha: n(-6), Pool: n(6441610000), PoolXoff: n(1056256819)},
 			setup{ports: 2, parts: 2, classes: 2, cell: 1, perPacket: 48, size: 6441610000, pool: 1056256819, headroom: 393216, exponent: -6, frame: 64, queues: 1}, (6441610000 - 1056256819) / 2,
 		},
 		{
-			// Whole cells of headroom, 463 of 144 B; four queues in the tunnel of a dual ToR; a
-			// pool of 4096 cells for want of a number, beside 2 x 4 x (19,456 + 66,672) B.
+			// Headroom is rounded up to 463 cells of 144 B. The tunnel of a dual ToR has four
+			// lossless queues. The pool size is unknown, so 4096 cells are assumed, plus
+			// 2 x 4 x (19,456 + 66,672) B.
 			"spc3", Row{Chip: "spc3", Block: "pcbb", Frame: 64, Size: n(19456), Xoff: n(66560), Alpha: n(0)},
 			setup{ports: 2, parts: 1, classes: 4, cell: 144, size: 4096*144 + 8*(19456+66672), minimum: 19456, headroom: 66672, borrow: true, frame: 64, queues: 1}, 4096 * 144,
 		},
@@ -131,19 +132,19 @@ func TestSetups(t *testing.T) {
 		}
 	}
 	if s, err := newSetup(&Row{Chip: "td3"}); s != nil || err != nil {
-		t.Errorf("a row without a profile: %v, %v", s, err)
+		t.Errorf("row without a profile: %v, %v", s, err)
 	}
 }
 
-// Of any switch the points are in order, headroom is what it was given, and the books
-// balance; what a part and the pool hold is checked while it runs.
+// On any switch, thresholds are in order, headroom has the configured size, and byte counts
+// are consistent. Invariant checks cover partitions and the pool during the run.
 func TestMeasureAnySwitch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := small()
 		s.parts = rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "parts")
 		s.exponent = int64(rapid.IntRange(-4, 3).Draw(t, "exponent"))
 		s.frame = units.Bytes(rapid.IntRange(64, 1500).Draw(t, "frame"))
-		s.perPacket = units.Bytes(rapid.IntRange(0, 1).Draw(t, "price") * 48)
+		s.perPacket = units.Bytes(rapid.IntRange(0, 1).Draw(t, "charge") * 48)
 		s.pool = units.Bytes(rapid.IntRange(20, 400).Draw(t, "pool")) * 100
 		s.queues = rapid.IntRange(1, 4).Draw(t, "queues")
 		p := measured(t, &s)
@@ -153,16 +154,15 @@ func TestMeasureAnySwitch(t *testing.T) {
 			t.Fatalf("%s: %d frames after the pause, %d fit the headroom", &s, after, room)
 		}
 		if len(p.turns) > 0 && p.turns[0] != p.pfc {
-			t.Fatalf("the first of several pauses at %d, alone at %d", p.turns[0], p.pfc)
+			t.Fatalf("the first of several queues pauses at %d, a single queue at %d", p.turns[0], p.pfc)
 		}
 		if most := s.pool / units.Bytes(s.parts) / cost; p.pool > int64(most) {
-			t.Fatalf("%d frames in a pool of %d", p.pool, most)
+			t.Fatalf("%d frames in a headroom pool of %d", p.pool, most)
 		}
 	})
 }
 
-// The demands, on the built-in rows of chips whose buffers are not deep; all of them are
-// rendered by CI.
+// Checks built-in rows of chips without deep buffers. CI renders all rows.
 func TestBuiltin(t *testing.T) {
 	rows, err := Builtin()
 	if err != nil {
@@ -188,9 +188,9 @@ func TestBuiltin(t *testing.T) {
 	}
 	for i := range results {
 		r := &results[i]
-		for _, p := range []*Point{r.PFC, r.Drop} {
+		for _, p := range []*Comparison{r.PFC, r.Drop} {
 			if r.Known() && p != nil && !p.Within && len(r.Why) == 0 {
-				t.Errorf("%s is not within, and nobody says why", r.ID)
+				t.Errorf("%s is out of tolerance without an explanation", r.ID)
 			}
 		}
 	}
@@ -200,9 +200,9 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// A row whose switch has no room for a frame before its headroom has no points, and says
-// so: 208 B of minimum and 208 B shared with alpha 1/256, frames of two cells.
-func TestNoPoints(t *testing.T) {
+// A switch without room for a frame outside of headroom cannot be measured, and the result
+// says why: minimum 208 B, 208 B shared with alpha 1/256, frames of two cells.
+func TestNoMeasurement(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
 	rows := []Row{{ID: "r1", Chip: "td2", Match: "only", Frame: 400, Size: n(208), Xoff: n(0), Alpha: n(-8), Pool: n(1000), PFC: n(3), Drop: n(4)}}
 	results, err := Compare(context.Background(), rows, 1, func(int, int) {})
@@ -211,19 +211,20 @@ func TestNoPoints(t *testing.T) {
 	}
 }
 
-// A group is within when all of its rows are; rows without a known profile do not count.
+// A group is within tolerance if all of its rows are. Rows without a known profile do not
+// count.
 func TestShares(t *testing.T) {
-	point := func(within bool) *Point { return &Point{Within: within} }
+	pair := func(within bool) *Comparison { return &Comparison{Within: within} }
 	s := SharesOf([]Result{
-		{Row: Row{Chip: "a", Group: "g1", Match: "fit"}, Drop: point(true), PFC: point(false)},
-		{Row: Row{Chip: "a", Group: "g1", Match: "only"}, Drop: point(false), PFC: point(false)},
-		{Row: Row{Chip: "b", Group: "g1", Match: "topo"}, Drop: point(true)},
-		{Row: Row{Chip: "b", Group: "g2", Match: "hist"}, Drop: point(true), PFC: point(true)},
+		{Row: Row{Chip: "a", Group: "g1", Match: "fit"}, Drop: pair(true), PFC: pair(false)},
+		{Row: Row{Chip: "a", Group: "g1", Match: "only"}, Drop: pair(false), PFC: pair(false)},
+		{Row: Row{Chip: "b", Group: "g1", Match: "topo"}, Drop: pair(true)},
+		{Row: Row{Chip: "b", Group: "g2", Match: "hist"}, Drop: pair(true), PFC: pair(true)},
 	})
 	if s.Drop != (Share{2, 3}) || s.DropGroups != (Share{1, 2}) || s.PFC != (Share{0, 2}) || s.PFCGroups != (Share{0, 1}) {
 		t.Errorf("%+v", s)
 	}
-	if got := s.Problems(); len(got) != 2 || got[0] != "drop after PFC: 2 of 3 (66.7 %), demanded: 85 %" {
+	if got := s.Problems(); len(got) != 2 || got[0] != "drop after PFC: 2 of 3 (66.7 %) are within tolerance (expected at least 85 %)" {
 		t.Errorf("%q", got)
 	}
 }

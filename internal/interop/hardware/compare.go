@@ -10,62 +10,63 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 )
 
-// near is how many cells apart two points agree.
-const near = 2
+// tolerance is the allowed difference between two thresholds, in cells.
+const tolerance = 2
 
-// Demands on the shares of rows, in per cent: of the distance from the first pause to the
-// first drop, and of the first pause.
+// Required shares of rows within tolerance, in per cent: for the frames from the first
+// pause to the first drop, and for the first pause.
 const (
-	DropDemand = 85
-	PFCDemand  = 70
+	MinDropShare = 85
+	MinPFCShare  = 70
 )
 
-// Point is a number that was measured and the one that the model gives, in frames.
-type Point struct {
+// Comparison has the predicted and the measured value of a threshold, in frames.
+type Comparison struct {
 	Predicted int64 `json:"predicted"`
 	Measured  int64 `json:"measured"`
-	Cells     int64 `json:"difference_cells"` // predicted less measured
+	Cells     int64 `json:"difference_cells"` // predicted - measured
 	Allowed   int64 `json:"allowed_cells"`
 	Within    bool  `json:"within"`
 }
 
-// Turns are points of queues that fill in turn.
+// Turns summarizes the pause thresholds of queues that fill in turn.
 type Turns struct {
 	Queues int   `json:"queues"`
 	Exact  int   `json:"exact"`
 	Worst  int64 `json:"worst_cells"`
-	First  int64 `json:"first_cells"` // difference of the first queue, which is alone
+	First  int64 `json:"first_cells"` // difference of the first queue, which fills alone
 }
 
-// Same reports whether the first queue is near enough for the others to tell something.
-func (t *Turns) Same() bool { return -near <= t.First && t.First <= near }
+// Same reports whether the first queue is within tolerance; otherwise the others cannot be
+// compared.
+func (t *Turns) Same() bool { return -tolerance <= t.First && t.First <= tolerance }
 
-// Result is a row and what the model says of it. What was not measured, or cannot be
-// predicted, is nil.
+// Result is a row with the model's predictions. Comparisons are nil if the value was not
+// measured or cannot be predicted.
 type Result struct {
 	Row
-	// PFC is the frame that makes the switch pause.
-	PFC *Point `json:"pfc,omitempty"`
-	// Drop is the first frame that is dropped, counted from there on.
-	Drop *Point `json:"drop_after_pfc,omitempty"`
-	// Whole is the same, counted from the first frame on.
-	Whole *Point `json:"drop,omitempty"`
-	// Resume is how many frames leave until the switch resumes, at the latest.
-	Resume *Point   `json:"resume,omitempty"`
-	Turns  *Turns   `json:"in_turn,omitempty"`
-	Pool   *Point   `json:"headroom_pool,omitempty"`
-	Why    []string `json:"why,omitempty"` // what is not within
-	NoTest string   `json:"no_test,omitempty"`
+	// PFC is the first frame that causes a pause.
+	PFC *Comparison `json:"pfc,omitempty"`
+	// Drop is the first frame that is dropped, counted from the pause.
+	Drop *Comparison `json:"drop_after_pfc,omitempty"`
+	// Whole is the first frame that is dropped, counted from the first frame.
+	Whole *Comparison `json:"drop,omitempty"`
+	// Resume is the number of frames that leave before the switch resumes, at most.
+	Resume *Comparison `json:"resume,omitempty"`
+	Turns  *Turns      `json:"in_turn,omitempty"`
+	Pool   *Comparison `json:"headroom_pool,omitempty"`
+	Why    []string    `json:"why,omitempty"` // explanations of values out of tolerance
+	NoTest string      `json:"no_test,omitempty"`
 
 	setup *setup
 }
 
-// Compare measures the switches of rows, several at once, and calls progress with how
-// many of them are done.
+// Compare measures the switches of rows on several workers, and calls progress with the
+// number of finished ones. Identical switches are measured once.
 func Compare(ctx context.Context, rows []Row, workers int, progress func(done, all int)) ([]Result, error) {
 	results := make([]Result, len(rows))
 	var todo []setup
-	var first []string // row of each
+	var first []string // first row of each setup
 	known := make(map[setup]int)
 	for i := range rows {
 		results[i].Row = rows[i]
@@ -74,7 +75,7 @@ func Compare(ctx context.Context, rows []Row, workers int, progress func(done, a
 		case err != nil:
 			results[i].NoTest = "the chip is not modelled"
 		case s == nil:
-			results[i].NoTest = "the profile is not known"
+			results[i].NoTest = "the profile is unknown"
 		default:
 			results[i].setup = s
 			if _, twice := known[*s]; !twice {
@@ -98,19 +99,19 @@ func Compare(ctx context.Context, rows []Row, workers int, progress func(done, a
 	return results, nil
 }
 
-// measureAll measures setups. Each is alone with its switch, so the order does not matter.
-func measureAll(ctx context.Context, todo []setup, rows []string, workers int, progress func(done, all int)) ([]*points, error) {
+// measureAll measures setups. They are independent, so their order does not matter.
+func measureAll(ctx context.Context, todo []setup, rows []string, workers int, progress func(done, all int)) ([]*measurement, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	found, errs := make([]*points, len(todo)), make([]error, len(todo))
+	found, errs := make([]*measurement, len(todo)), make([]error, len(todo))
 	next, done := make(chan int), make(chan struct{})
 	var all sync.WaitGroup
 	for range max(1, min(workers, len(todo))) {
 		all.Go(func() {
 			for i := range next {
 				found[i], errs[i] = todo[i].measure(func() *dataplane.Checks { return nil })
-				if errors.Is(errs[i], errTooLong) || errors.Is(errs[i], errNoPause) {
-					found[i], errs[i] = &points{none: errs[i].Error()}, nil
+				if errors.Is(errs[i], errTooManyFrames) || errors.Is(errs[i], errNoPause) {
+					found[i], errs[i] = &measurement{none: errs[i].Error()}, nil
 				}
 				if errs[i] != nil {
 					cancel()
@@ -143,31 +144,31 @@ func measureAll(ctx context.Context, todo []setup, rows []string, workers int, p
 	return found, context.Cause(ctx)
 }
 
-// point compares two numbers of frames.
-func (r *Result) point(predicted, measured, allowed int64) *Point {
-	p := &Point{Predicted: predicted, Measured: measured, Cells: r.setup.cells(predicted - measured), Allowed: max(near, allowed)}
+// comparison compares two numbers of frames. The tolerance allowed is in cells.
+func (r *Result) comparison(predicted, measured, allowed int64) *Comparison {
+	p := &Comparison{Predicted: predicted, Measured: measured, Cells: r.setup.cells(predicted - measured), Allowed: max(tolerance, allowed)}
 	p.Within = max(p.Cells, -p.Cells) <= p.Allowed
 	return p
 }
 
-// compare holds a row against what was found.
-func (r *Result) compare(p *points) {
+// compare compares a row with the measurement of the simulated switch.
+func (r *Result) compare(p *measurement) {
 	row := &r.Row
 	if r.NoTest = p.none; p.none != "" {
 		return
 	}
 	if row.PFC != nil && row.Pool != nil {
-		r.PFC = r.point(p.pfc, *row.PFC, r.setup.cells(row.Margin))
+		r.PFC = r.comparison(p.pfc, *row.PFC, r.setup.cells(row.Margin))
 	}
 	if row.PFC != nil && row.Drop != nil {
-		r.Drop = r.point(p.drop-p.pfc, *row.Drop-*row.PFC, near)
+		r.Drop = r.comparison(p.drop-p.pfc, *row.Drop-*row.PFC, tolerance)
 		if row.Pool != nil {
-			r.Whole = r.point(p.drop, *row.Drop, r.setup.cells(row.Margin))
+			r.Whole = r.comparison(p.drop, *row.Drop, r.setup.cells(row.Margin))
 		}
 	}
 	if row.Dismiss != nil && p.resume > 0 {
-		// The test shows that the switch has resumed by then, not that it had not before.
-		r.Resume = r.point(p.resume, *row.Dismiss, r.setup.cells(row.Margin))
+		// The test shows that the switch has resumed by then; it may have resumed earlier.
+		r.Resume = r.comparison(p.resume, *row.Dismiss, r.setup.cells(row.Margin))
 		r.Resume.Within = r.Resume.Cells <= r.Resume.Allowed
 	}
 	if n := len(row.Turns); n > 0 && row.Pool != nil && p.turns != nil {
@@ -184,11 +185,11 @@ func (r *Result) compare(p *points) {
 		}
 	}
 	if row.PGs != nil && row.Full != nil && row.Partial != nil && p.turns != nil && r.setup.pool > 0 {
-		r.Pool = r.point(p.pool, (*row.PGs-1)**row.Full+*row.Partial, near)
+		r.Pool = r.comparison(p.pool, (*row.PGs-1)**row.Full+*row.Partial, tolerance)
 	}
 }
 
-// Share is how many of those that were tested are within.
+// Share counts the tested values that are within tolerance.
 type Share struct {
 	Within int `json:"within"`
 	Of     int `json:"of"`
@@ -196,7 +197,7 @@ type Share struct {
 
 func (s Share) String() string { return fmt.Sprintf("%d of %d (%.1f %%)", s.Within, s.Of, s.Percent()) }
 
-// Percent of a share of nothing is 0.
+// Percent returns the share in per cent, 0 if nothing was tested.
 func (s Share) Percent() float64 { return 100 * float64(s.Within) / math.Max(1, float64(s.Of)) }
 
 func (s *Share) add(within bool) {
@@ -206,8 +207,8 @@ func (s *Share) add(within bool) {
 	}
 }
 
-// Shares are those of rows with a known profile, and of groups of rows that have the same
-// points: a group is within when all of its rows are.
+// Shares has the shares of rows with a known profile, and of groups of rows with the same
+// thresholds. A group is within tolerance if all of its rows are.
 type Shares struct {
 	Drop       Share `json:"drop_after_pfc"`
 	PFC        Share `json:"pfc"`
@@ -216,16 +217,16 @@ type Shares struct {
 	PFCGroups  Share `json:"pfc_groups"`
 }
 
-// SharesOf counts.
+// SharesOf returns the shares of results.
 func SharesOf(results []Result) Shares {
 	var s Shares
-	s.Drop, s.DropGroups = shares(results, func(r *Result) *Point { return r.Drop })
-	s.Whole, _ = shares(results, func(r *Result) *Point { return r.Whole })
-	s.PFC, s.PFCGroups = shares(results, func(r *Result) *Point { return r.PFC })
+	s.Drop, s.DropGroups = shares(results, func(r *Result) *Comparison { return r.Drop })
+	s.Whole, _ = shares(results, func(r *Result) *Comparison { return r.Whole })
+	s.PFC, s.PFCGroups = shares(results, func(r *Result) *Comparison { return r.PFC })
 	return s
 }
 
-func shares(results []Result, of func(*Result) *Point) (rows, groups Share) {
+func shares(results []Result, of func(*Result) *Comparison) (rows, groups Share) {
 	var names []string
 	within := make(map[string]bool)
 	for i := range results {
@@ -248,14 +249,14 @@ func shares(results []Result, of func(*Result) *Point) (rows, groups Share) {
 	return rows, groups
 }
 
-// Problems are demands that are not met.
+// Problems lists the shares that are too small.
 func (s *Shares) Problems() []string {
 	var list []string
-	if s.Drop.Percent() < DropDemand {
-		list = append(list, fmt.Sprintf("drop after PFC: %s, demanded: %d %%", s.Drop, DropDemand))
+	if s.Drop.Percent() < MinDropShare {
+		list = append(list, fmt.Sprintf("drop after PFC: %s are within tolerance (expected at least %d %%)", s.Drop, MinDropShare))
 	}
-	if s.PFC.Percent() < PFCDemand {
-		list = append(list, fmt.Sprintf("PFC: %s, demanded: %d %%", s.PFC, PFCDemand))
+	if s.PFC.Percent() < MinPFCShare {
+		list = append(list, fmt.Sprintf("PFC: %s are within tolerance (expected at least %d %%)", s.PFC, MinPFCShare))
 	}
 	return list
 }

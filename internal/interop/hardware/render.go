@@ -15,10 +15,11 @@ var document = template.Must(template.New("fidelity").Funcs(template.FuncMap{
 	"row": func(cells []string) string { return "| " + strings.Join(cells, " | ") + " |" },
 }).Parse(documentText))
 
-// Columns are the heads of Cells.
+// Columns are the headings of Cells.
 var Columns = []string{"row", "group", "chip", "topology", "Mbps", "m", "match", "PFC", "drop after PFC", "resumed", "in turn", "pool"}
 
-// Cells is what a table shows of a result: predicted/measured (difference in cells).
+// Cells returns the table cells of a result. Thresholds are predicted/measured (difference
+// in cells).
 func (r *Result) Cells() []string {
 	turns := ""
 	if r.Turns != nil {
@@ -34,8 +35,8 @@ func (r *Result) Cells() []string {
 	}
 }
 
-// text shows a point; one that is not within has an exclamation mark.
-func (p *Point) text() string {
+// text formats a comparison; an exclamation mark means out of tolerance.
+func (p *Comparison) text() string {
 	if p == nil {
 		return ""
 	}
@@ -43,13 +44,13 @@ func (p *Point) text() string {
 	if !p.Within {
 		mark = " !"
 	}
-	if p.Allowed > near {
+	if p.Allowed > tolerance {
 		return fmt.Sprintf("%d/%d (%+d, allowed %d)%s", p.Predicted, p.Measured, p.Cells, p.Allowed, mark)
 	}
 	return fmt.Sprintf("%d/%d (%+d)%s", p.Predicted, p.Measured, p.Cells, mark)
 }
 
-// ChipShare is how well one chip is met.
+// ChipShare has the shares of one chip.
 type ChipShare struct {
 	Chip string `json:"chip"`
 	Shares
@@ -72,22 +73,22 @@ func ByChip(results []Result) []ChipShare {
 	return list
 }
 
-// page is what the document is made of.
+// page is the data of the template.
 type page struct {
-	Shares                Shares
-	DropDemand, PFCDemand int
-	Near                  int
-	Chips, Rows           [][]string
-	Why                   [][2]string // alike ones once: rows, sentence
-	NoTest                [][2]string
-	Turns                 Share
-	Worst                 int64 // of those
-	Resumed, Pools        Share
+	Shares                    Shares
+	MinDropShare, MinPFCShare int
+	Tolerance                 int
+	Chips, Rows               [][]string
+	Why                       [][2]string // rows, and their common explanation
+	NoTest                    [][2]string
+	Turns                     Share
+	Worst                     int64 // largest difference of Turns
+	Resumed, Pools            Share
 }
 
-// Render writes the document about the agreement: the same bytes for the same results.
+// Render writes docs/fidelity-sonic.md. Equal results give equal bytes.
 func Render(w io.Writer, results []Result) error {
-	p := page{Shares: SharesOf(results), DropDemand: DropDemand, PFCDemand: PFCDemand, Near: near}
+	p := page{Shares: SharesOf(results), MinDropShare: MinDropShare, MinPFCShare: MinPFCShare, Tolerance: tolerance}
 	for _, c := range ByChip(results) {
 		if c.Drop.Of+c.PFC.Of > 0 {
 			p.Chips = append(p.Chips, []string{c.Chip, brief(c.Drop), brief(c.DropGroups), brief(c.PFC), brief(c.PFCGroups)})
@@ -96,12 +97,12 @@ func Render(w io.Writer, results []Result) error {
 	for i := range results {
 		r := &results[i]
 		if r.NoTest != "" {
-			p.NoTest = gather(p.NoTest, r.ID, r.NoTest)
+			p.NoTest = addRow(p.NoTest, r.ID, r.NoTest)
 			continue
 		}
 		p.Rows = append(p.Rows, r.Cells())
 		for _, why := range r.Why {
-			p.Why = gather(p.Why, r.ID, r.Chip+", "+why)
+			p.Why = addRow(p.Why, r.ID, r.Chip+", "+why)
 		}
 		if r.Resume != nil {
 			p.Resumed.add(r.Resume.Within)
@@ -120,13 +121,13 @@ func Render(w io.Writer, results []Result) error {
 
 func brief(s Share) string {
 	if s.Of == 0 {
-		return "no test"
+		return "not tested"
 	}
 	return fmt.Sprintf("%d of %d", s.Within, s.Of)
 }
 
-// gather adds the name of a row to those with the same sentence.
-func gather(list [][2]string, id, text string) [][2]string {
+// addRow adds a row to the entry with the same text, or a new entry.
+func addRow(list [][2]string, id, text string) [][2]string {
 	for i := range list {
 		if list[i][1] == text {
 			list[i][0] += ", " + id

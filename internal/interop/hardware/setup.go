@@ -15,27 +15,27 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// setup is a switch to be measured, and how: what the files of a row and the table of
-// chips make of it. Alike setups are measured once.
+// setup describes a simulated switch and its test, from a row and the table of chips. It is
+// comparable; identical setups are measured once.
 type setup struct {
 	ports, parts, classes int
 	cell, perPacket       units.Bytes
-	size, pool            units.Bytes // of everything; of the pool of headroom, 0: private
+	size, pool            units.Bytes // whole buffer; headroom pool, 0: private headroom
 	minimum, headroom     units.Bytes
 	xon, offset           units.Bytes
 	exponent              int64 // alpha = 2^exponent
 	borrow                bool
 
 	frame  units.Bytes
-	queues int // that fill in turn, and then the headroom
-	turns  int // of these, whose points are known
+	queues int // queues that fill in turn, and then fill the headroom
+	turns  int // queues whose pause thresholds were measured
 }
 
-// unknownPool stands for a pool of which nothing is known: what lies between two points
-// does not depend on it.
-const unknownPool = 4096 // cells
+// assumedPool is the size of a pool whose size is unknown. The distance between two
+// thresholds does not depend on it.
+const assumedPool = 4096 // cells
 
-// newSetup says what is measured of a row; nil: its profile is not known.
+// newSetup returns the setup of a row, or nil if its profile is unknown.
 func newSetup(r *Row) (*setup, error) {
 	if r.Xoff == nil || r.Size == nil {
 		return nil, nil
@@ -53,11 +53,11 @@ func newSetup(r *Row) (*setup, error) {
 		s.exponent = *r.Alpha
 	}
 	if chip.Packet.Known() && chip.Packet.N < chip.Cell.N {
-		// A small frame costs less than a cell: bytes are counted, and a price for each.
+		// A small frame takes less than a cell: count bytes, plus a charge per frame.
 		s.cell, s.perPacket = 1, chip.Packet.Bytes()-64
 	}
 	if chip.Family == chips.Spectrum {
-		s.headroom = units.Bytes(chip.Cells(s.headroom)) * s.cell // whole cells are set aside
+		s.headroom = units.Bytes(chip.Cells(s.headroom)) * s.cell // reserved in whole cells
 		if r.Block == "pcbb" {
 			s.classes = 4 // the tunnel of a dual ToR makes classes 2 and 6 lossless, too
 		}
@@ -74,16 +74,16 @@ func newSetup(r *Row) (*setup, error) {
 	return s, nil
 }
 
-// layOut finds the number of ports and the size of the buffer.
+// layOut sets the number of ports and the size of the buffer.
 func (s *setup) layOut(r *Row, chip *chips.Chip) {
 	sources := (s.queues + s.classes - 1) / s.classes
-	s.ports = max(sources+1, s.parts*sources) // sources are on one part
+	s.ports = max(sources+1, s.parts*sources) // sources share a partition
 	counted := 0
 	if r.Ports != nil {
 		counted = int(*r.Ports)
 		s.ports = max(s.ports, counted)
 	}
-	// What a port takes: minimums, and headroom that is its own.
+	// Reserved per port: minimums and private headroom.
 	each := s.minimum
 	if s.pool == 0 {
 		each += s.headroom
@@ -91,9 +91,9 @@ func (s *setup) layOut(r *Row, chip *chips.Chip) {
 	each *= units.Bytes(s.classes)
 	switch {
 	case r.Pool == nil:
-		s.size = unknownPool*max(s.cell, 64+s.perPacket)*units.Bytes(s.parts) + units.Bytes(s.ports)*each
+		s.size = assumedPool*max(s.cell, 64+s.perPacket)*units.Bytes(s.parts) + units.Bytes(s.ports)*each
 	case chip.Dialect.Total:
-		// Ports that the row does not count, if it counts any, take nothing.
+		// Ports beyond those that the row counts must not reduce the shared part.
 		s.size = units.Bytes(*r.Pool) + units.Bytes(s.ports-counted)*each
 		if counted > 0 {
 			s.size -= (units.Bytes(counted) + bytesOr(r.Lossy, 0)) * chip.PortCells.Bytes() * s.cell
@@ -103,7 +103,7 @@ func (s *setup) layOut(r *Row, chip *chips.Chip) {
 	}
 }
 
-// layout lays out the scenario of a setup: one switch.
+// layout returns the layout of a scenario with one switch.
 func (s *setup) layout() (*layout.Layout, error) {
 	c := scenario.Default()
 	c.Name = "hardware"
@@ -134,7 +134,7 @@ func (s *setup) layout() (*layout.Layout, error) {
 	return validate.Scenario(c)
 }
 
-// cells is what frames take of the buffer, in cells; where bytes are counted, in frames.
+// cells returns the cells that frames take; if the buffer counts bytes, the frames.
 func (s *setup) cells(frames int64) int64 {
 	if s.cell == 1 {
 		return frames
@@ -142,9 +142,9 @@ func (s *setup) cells(frames int64) int64 {
 	return frames * int64((s.frame+s.cell-1)/s.cell)
 }
 
-// String is a setup in a line, for messages.
+// String describes the setup in one line for messages.
 func (s *setup) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d ports in %d parts, %d B, pool %d B, minimum %d B, headroom %d B, alpha 2^%d", s.ports, s.parts, s.size, s.pool, s.minimum, s.headroom, s.exponent)
+	fmt.Fprintf(&b, "%d ports in %d partitions, buffer %d B, headroom pool %d B, minimum %d B, headroom %d B, alpha 2^%d", s.ports, s.parts, s.size, s.pool, s.minimum, s.headroom, s.exponent)
 	return b.String()
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/mutant"
 )
 
-// The model of chips with one mistake in its source, which its tests must find.
+// Mutates the source of the chip model; its tests must fail.
 func TestDeepMistakesInTheModelAreCaught(t *testing.T) {
 	books, rules := []string{"-run=Cells|Part|Minimum|Egress|Division", "../../../base/mmu"}, []string{"-run=Chip", "../../../scheme/buffer"}
 	ends, points := []string{"-run=SONiC", "../../../scheme/flowctl"}, []string{"-run=ByHand|Setups", "."}

@@ -8,14 +8,14 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// Comparison is a case on an engine, with what is demanded of it.
+// Comparison is a case to run on an engine, with its tolerance.
 type Comparison struct {
 	Case   *Case
 	Engine run.Engine
 	Tol    Tolerance
 }
 
-// OpenFolders reads reference folders.
+// OpenFolders reads several reference folders; see OpenFolder.
 func OpenFolders(folders []string) ([]*Case, error) {
 	var cases []*Case
 	for _, folder := range folders {
@@ -43,8 +43,8 @@ func Comparisons(cases []*Case, engines []run.Engine) ([]Comparison, error) {
 	return list, nil
 }
 
-// CompareAll makes comparisons, several at once, and returns them in order. Before each
-// one it waits for, it calls progress with the number that is done.
+// CompareAll runs comparisons on several workers and returns the results in order. It calls
+// progress with the number of finished comparisons.
 func CompareAll(ctx context.Context, list []Comparison, workers int, progress func(done int)) ([]*Fidelity, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -54,7 +54,7 @@ func CompareAll(ctx context.Context, list []Comparison, workers int, progress fu
 		go func() {
 			for i := range next {
 				if rows[i], errs[i] = list[i].Case.Compare(ctx, list[i].Engine, list[i].Tol); errs[i] != nil {
-					cancel() // the others need not finish
+					cancel() // stop the other comparisons
 				}
 				done <- i
 			}
@@ -70,7 +70,7 @@ func CompareAll(ctx context.Context, list []Comparison, workers int, progress fu
 		progress(n)
 		<-done
 	}
-	// A mistake, not the cancellation that it led to.
+	// Report the first failure rather than the cancellations it caused.
 	var first error
 	for i, err := range errs {
 		if err != nil && (first == nil || errors.Is(first, context.Canceled)) {

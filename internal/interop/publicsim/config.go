@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Settings is a configuration file. A zero Optional value was not given.
+// Settings is a configuration file of the public simulator.
 type Settings struct {
 	File     string
 	Topology string // paths, relative to the working directory
@@ -22,15 +22,15 @@ type Settings struct {
 	BufferMB   int64 // shared pool of every switch, in MiB
 	Stop       units.Time
 	ErrorRate  float64
-	AckEvery   units.Bytes // an ACK for so many bytes at least
-	AckFirst   bool        // ACKs in a class of their own before the others
+	AckEvery   units.Bytes // bytes per ACK, at least
+	AckFirst   bool        // ACKs use the control class
 	ECN        []Marking   // by link rate
-	Marks      bool        // switches mark at all
+	Marks      bool        // switches mark
 	Downs      []Down
 	Window     Optional[bool]  // flows have a window
 	VarWindow  Optional[bool]  // the window follows the rate
 	Mode       Optional[int64] // number of the congestion control
-	AlphaEvery units.Time      // DCQCN, as are the next
+	AlphaEvery units.Time      // this and the following, down to Clamp: DCQCN
 	CutEvery   units.Time
 	RiseEvery  units.Time
 	G          float64
@@ -42,24 +42,24 @@ type Settings struct {
 	Target     float64 // HPCC's eta
 	Stages     int64   // HPCC's maxStage
 
-	// Ignored are the keys that have no effect on results.
+	// Ignored lists the keys that have no effect on results.
 	Ignored []string
 
-	lines map[string]int // where each key stands
+	lines map[string]int // line of each key
 }
 
-// wrong describes a mistake in the value of a key.
+// wrong returns an error about the value of a key.
 func (s *Settings) wrong(key, format string, args ...any) error {
 	return inputError(s.File, max(1, s.lines[key]), 1, fmt.Errorf(key+" "+format, args...))
 }
 
-// Optional is a value that a file may leave out.
+// Optional is a value that a file may omit.
 type Optional[T any] struct {
 	Value T
 	Given bool
 }
 
-// Marking is RED's parameters for links of one rate.
+// Marking has the parameters of RED for links of one rate.
 type Marking struct {
 	Rate       units.Rate
 	Kmin, Kmax units.Bytes
@@ -75,7 +75,7 @@ type Down struct {
 // reader reads the value of one key.
 type reader func(s *Settings, t *text, line []word) error
 
-// keys are the settings that are honoured.
+// keys are the supported keys.
 var keys = map[string]reader{
 	"TOPOLOGY_FILE":          file(func(s *Settings) *string { return &s.Topology }),
 	"FLOW_FILE":              file(func(s *Settings) *string { return &s.Flows }),
@@ -107,21 +107,21 @@ var keys = map[string]reader{
 	"U_TARGET":               share(func(s *Settings) *float64 { return &s.Target }),
 	"MI_THRESH":              number(0, 1000, func(s *Settings, v int64) { s.Stages = v }),
 
-	// Choices of which only one is built: anything else is refused by name.
+	// Keys with a single supported value.
 	"L2_BACK_TO_ZERO":           only("0", "recovery goes back to the missing packet"),
 	"INT_MULTI":                 only("1", "telemetry counts plain bytes"),
 	"MULTI_RATE":                only("0", "one rate for all hops"),
 	"SAMPLE_FEEDBACK":           only("0", "every ACK carries feedback"),
 	"RATE_BOUND":                only("1", "flows are paced"),
 	"USE_DYNAMIC_PFC_THRESHOLD": only("1", "PFC thresholds are dynamic"),
-	"GLOBAL_T":                  only("1", "the base round trip of all flows is that of the longest path"),
+	"GLOBAL_T":                  only("1", "all flows use the base round trip of the longest path"),
 	"FAST_REACT":                only("1", "every ACK sets the rate"),
 }
 
-// lists are the keys with more than one value.
+// lists has the keys with more than one value.
 var lists = map[string]bool{"KMIN_MAP": true, "KMAX_MAP": true, "PMAX_MAP": true, "LINK_DOWN": true}
 
-// unused are keys that change no result, and why.
+// unused has the keys that change no result, with the reason.
 var unused = map[string]string{
 	"TRACE_FILE":           "monitoring",
 	"TRACE_OUTPUT_FILE":    "monitoring",
@@ -130,16 +130,16 @@ var unused = map[string]string{
 	"QLEN_MON_START":       "monitoring",
 	"QLEN_MON_END":         "monitoring",
 	"NIC_TOTAL_PAUSE_TIME": "monitoring",
-	"PAUSE_TIME":           "pauses hold until they are withdrawn",
-	"DATA_RATE":            "every link states its own",
-	"LINK_DELAY":           "every link states its own",
+	"PAUSE_TIME":           "a pause lasts until it is withdrawn",
+	"DATA_RATE":            "every link has its own",
+	"LINK_DELAY":           "every link has its own",
 	"L2_CHUNK_SIZE":        "recovery does not go back to chunks",
-	"DCTCP_RATE_AI":        "the rate-based DCTCP is not one of the algorithms",
+	"DCTCP_RATE_AI":        "rate-based DCTCP is not supported",
 	"PINT_LOG_BASE":        "telemetry is not sampled",
 	"PINT_PROB":            "telemetry is not sampled",
 }
 
-// defaults are the values of the public simulator.
+// defaults returns the default settings of the public simulator.
 func defaults(path string) *Settings {
 	return &Settings{
 		File: path, FCT: "fct.txt", PFC: "pfc.txt", Payload: 1000, BufferMB: 16, Stop: 4 * units.Second, AckEvery: 1, Marks: true,
@@ -148,8 +148,8 @@ func defaults(path string) *Settings {
 	}
 }
 
-// ReadSettings reads a configuration file: a key and its values on each line.
-// Paths in it are relative to its folder.
+// ReadSettings reads a configuration file. Each line has a key and its values; paths are
+// relative to the file's folder.
 func ReadSettings(path string) (*Settings, error) {
 	t, err := open(path)
 	if err != nil {
@@ -165,7 +165,7 @@ func parseSettings(t *text) (*Settings, error) {
 	for _, line := range t.lines {
 		key := line[0].text
 		if at := seen[key]; at != 0 {
-			return nil, t.fail(line[0], "%s stands on line %d already", key, at)
+			return nil, t.fail(line[0], "%s is repeated: it is already set on line %d", key, at)
 		}
 		seen[key] = line[0].line
 		read, known := keys[key]
@@ -174,13 +174,13 @@ func parseSettings(t *text) (*Settings, error) {
 			continue
 		}
 		if !known {
-			return nil, t.fail(line[0], "unknown key %q; known: %s", key, strings.Join(knownKeys(), ", "))
+			return nil, t.fail(line[0], "unknown key %q (allowed: %s)", key, strings.Join(knownKeys(), ", "))
 		}
 		if len(line) < 2 {
 			return nil, t.fail(line[0], "%s has no value", key)
 		}
 		if len(line) > 2 && !lists[key] {
-			return nil, t.fail(line[2], "%s has %d values; allowed: one", key, len(line)-1)
+			return nil, t.fail(line[2], "%s has %d values (expected one)", key, len(line)-1)
 		}
 		if err := read(s, t, line); err != nil {
 			return nil, err
@@ -188,11 +188,11 @@ func parseSettings(t *text) (*Settings, error) {
 	}
 	for _, need := range []string{"TOPOLOGY_FILE", "FLOW_FILE"} {
 		if seen[need] == 0 {
-			return nil, t.short(need)
+			return nil, t.failEnd(need)
 		}
 	}
 	if s.FCT == s.PFC {
-		return nil, s.wrong("PFC_OUTPUT_FILE", "is %s, which is the name of the completion times; allowed: another", s.PFC)
+		return nil, s.wrong("PFC_OUTPUT_FILE", "is %s, which is also FCT_OUTPUT_FILE (expected a different name)", s.PFC)
 	}
 	for _, m := range s.ECN {
 		if m.Kmin > m.Kmax {
@@ -225,18 +225,18 @@ func file(to func(*Settings) *string) reader {
 	}
 }
 
-// name reads the name of a file of results. Its folder is that of the others, whose
-// names are taken.
+// name reads the name of a result file. It is written to the folder of results, so it must
+// not collide with other results.
 func name(to func(*Settings) *string) reader {
 	return func(s *Settings, t *text, line []word) error {
 		base := filepath.Base(line[1].text)
 		switch filepath.Ext(base) {
 		case ".json", ".yaml", ".parquet", ".csv", ".html":
-			return t.fail(line[1], "%s is %q, a name as other results have; allowed: another ending, such as .txt", line[0].text, line[1].text)
+			return t.fail(line[1], "%s is %q, which could overwrite another result (expected a different extension, such as .txt)", line[0].text, line[1].text)
 		}
 		switch base {
 		case ".", "..", string(filepath.Separator):
-			return t.fail(line[1], "%s is %q; allowed: the name of a file", line[0].text, line[1].text)
+			return t.fail(line[1], "%s is %q (expected a file name)", line[0].text, line[1].text)
 		}
 		*to(s) = base
 		return nil
@@ -271,12 +271,12 @@ func rate(to func(*Settings) *units.Rate) reader {
 	}
 }
 
-// micros reads a number of microseconds, perhaps with a fraction.
+// micros reads microseconds, with an optional fraction.
 func micros(to func(*Settings) *units.Time) reader {
 	return func(s *Settings, t *text, line []word) error {
 		v, err := units.ParseTime(line[1].text + "us")
 		if err != nil || v <= 0 {
-			return t.fail(line[1], "%s is %q; allowed: microseconds, more than 0", line[0].text, line[1].text)
+			return t.fail(line[1], "%s is %q (expected microseconds above 0)", line[0].text, line[1].text)
 		}
 		*to(s) = v
 		return nil
@@ -286,23 +286,24 @@ func micros(to func(*Settings) *units.Time) reader {
 func stop(s *Settings, t *text, line []word) error {
 	v, err := seconds(line[1].text)
 	if err != nil || v == 0 {
-		return t.fail(line[1], "%s is %q; allowed: seconds, more than 0", line[0].text, line[1].text)
+		return t.fail(line[1], "%s is %q (expected seconds above 0)", line[0].text, line[1].text)
 	}
 	s.Stop = v
 	return nil
 }
 
+// only accepts a single value.
 func only(value, why string) reader {
 	return func(_ *Settings, t *text, line []word) error {
 		if line[1].text != value {
-			return t.fail(line[1], "%s is %q; only %s is supported: %s", line[0].text, line[1].text, value, why)
+			return t.fail(line[1], "%s is %q (expected %s: %s)", line[0].text, line[1].text, value, why)
 		}
 		return nil
 	}
 }
 
-// ecn reads a map from link rate to a value: its length, then the pairs. KMIN
-// and KMAX are in units of 1000 bytes.
+// ecn reads a map from link rates to values: its length, then pairs. KMIN and KMAX are in
+// units of 1000 bytes.
 func ecn(set func(*Marking, float64)) reader {
 	return func(s *Settings, t *text, line []word) error {
 		count, err := t.number(line[1], line[0].text, 0, 64)
@@ -310,7 +311,7 @@ func ecn(set func(*Marking, float64)) reader {
 			return err
 		}
 		if len(line) != 2+2*int(count) {
-			return t.fail(line[1], "%s has %d values after its length; expected %d pairs of rate and value", line[0].text, len(line)-2, count)
+			return t.fail(line[1], "%s has %d values after its length (expected %d pairs of rate and value)", line[0].text, len(line)-2, count)
 		}
 		seen := make(map[units.Rate]bool)
 		for i := 2; i < len(line); i += 2 {
@@ -319,12 +320,12 @@ func ecn(set func(*Marking, float64)) reader {
 				return err
 			}
 			if seen[r] {
-				return t.fail(line[i], "%s names links of %s twice", line[0].text, r)
+				return t.fail(line[i], "%s has links of %s twice", line[0].text, r)
 			}
 			seen[r] = true
 			v, err := strconv.ParseFloat(line[i+1].text, 64)
 			if err != nil || !(v >= 0 && v <= 1e9) {
-				return t.fail(line[i+1], "%s is %q; allowed: a number from 0 on", line[0].text, line[i+1].text)
+				return t.fail(line[i+1], "%s is %q (expected a number from 0 to 1e9)", line[0].text, line[i+1].text)
 			}
 			set(s.marking(r), v)
 		}
@@ -343,14 +344,14 @@ func (s *Settings) marking(r units.Rate) *Marking {
 	return &s.ECN[len(s.ECN)-1]
 }
 
-// failuresFrom is the time from which the public simulators count link failures:
-// their flows begin there by habit.
+// failuresFrom is the origin of link failure times in the public simulators, where flows
+// usually start.
 const failuresFrom = 2 * units.Second
 
-// down reads a link failure: microseconds and two nodes; none when the time is 0.
+// down reads a link failure: microseconds and two nodes. Time 0 means no failure.
 func down(s *Settings, t *text, line []word) error {
 	if len(line) != 4 {
-		return t.fail(line[0], "%s has %d values; expected 3: microseconds node node", line[0].text, len(line)-1)
+		return t.fail(line[0], "%s has %d values (expected 3: microseconds node node)", line[0].text, len(line)-1)
 	}
 	var v [3]int64
 	for i := range v {

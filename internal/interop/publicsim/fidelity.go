@@ -14,30 +14,31 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// Tolerance is how far a run may be from its reference; a zero value demands
-// nothing.
+// Tolerance is the allowed difference between a run and its reference. Zero fields are not
+// checked.
 type Tolerance struct {
-	Exact  float64 `yaml:"exact"`  // share of the flows that agree to the nanosecond, at least
-	Within float64 `yaml:"within"` // share of the flows within 1 %, at least
-	Median float64 `yaml:"median"` // of |FCT / reference - 1|, at most
-	P50    float64 `yaml:"p50"`    // difference of the median slowdown, at most
+	Exact  float64 `yaml:"exact"`  // smallest share of flows that agree to the nanosecond
+	Within float64 `yaml:"within"` // smallest share of flows within 1 %
+	Median float64 `yaml:"median"` // largest median of |FCT / reference - 1|
+	P50    float64 `yaml:"p50"`    // largest relative difference of the median slowdown
 	P95    float64 `yaml:"p95"`
 	P99    float64 `yaml:"p99"`
-	Seeds  int     `yaml:"seeds"` // runs whose medians lie in the range of the reference's random runs; where nothing is random: Exact is 1
+	// Seeds is the number of runs whose medians must lie in the range of the reference's
+	// random runs. If nothing is random, all flows must be exact instead.
+	Seeds int `yaml:"seeds"`
 }
 
 //go:embed tolerances.yaml
 var tolerancesFile []byte
 
-// Tolerances returns the demands, by algorithm and engine: the same for every
-// folder.
+// Tolerances returns the tolerances by algorithm and engine. They apply to every folder.
 func Tolerances() (map[string]map[run.Engine]Tolerance, error) {
 	var t map[string]map[run.Engine]Tolerance
 	err := yaml.UnmarshalWithOptions(tolerancesFile, &t, yaml.Strict())
 	return t, err
 }
 
-// Slowdowns are completion times over those alone, by nearest rank.
+// Slowdowns are statistics of FCT over standalone FCT; percentiles are by nearest rank.
 type Slowdowns struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
@@ -59,35 +60,35 @@ func slowdowns(flows []Done) Slowdowns {
 	return Slowdowns{sum / float64(len(v)), metrics.NearestRank(v, 500), metrics.NearestRank(v, 950), metrics.NearestRank(v, 990)}
 }
 
-// Fidelity is one folder and algorithm, held against its reference.
+// Fidelity is the comparison of one case on one engine with its reference.
 type Fidelity struct {
 	Folder    string     `json:"folder"`
 	Algorithm string     `json:"algorithm"`
 	Engine    run.Engine `json:"engine"`
-	Flows     int        `json:"flows"`   // of the reference
-	Missing   int        `json:"missing"` // flows that only one side completed
+	Flows     int        `json:"flows"`   // in the reference
+	Missing   int        `json:"missing"` // flows that only one of the two completed
 	Exact     int        `json:"exact"`
 	Within    int        `json:"within_1_percent"`
 	Median    float64    `json:"median_difference"`
 	P99       float64    `json:"p99_difference"`
-	Ours      Slowdowns  `json:"ours"` // medians, if there are several seeds
+	Ours      Slowdowns  `json:"ours"` // medians over seeds, if there are several
 	Reference Slowdowns  `json:"reference"`
 	Pauses    int        `json:"pauses"`
-	RefPauses *int       `json:"reference_pauses,omitempty"` // nil: not known
-	Seeds     int        `json:"seeds,omitempty"`            // of ours, when results depend on random numbers
-	// Low and High are the range of the reference's random runs or, when it has
-	// one only, of our seeds.
+	RefPauses *int       `json:"reference_pauses,omitempty"` // nil: unknown
+	Seeds     int        `json:"seeds,omitempty"`            // number of our seeds, if results depend on random numbers
+	// Low and High are the range of the reference's random runs or, if it has only one
+	// run, of our seeds.
 	Low       Slowdowns `json:"low,omitzero"`
 	High      Slowdowns `json:"high,omitzero"`
-	OneRun    bool      `json:"one_run,omitempty"` // the range is that of our seeds
+	OneRun    bool      `json:"one_run,omitempty"` // Low and High are from our seeds
 	PauseLow  *int      `json:"pauses_low,omitempty"`
 	PauseHigh *int      `json:"pauses_high,omitempty"`
-	OneTrace  bool      `json:"one_trace,omitempty"` // the range of pauses is that of our seeds
-	Demands   bool      `json:"demands"`             // something is demanded of this algorithm
-	Problems  []string  `json:"problems"`            // demands that are not met
+	OneTrace  bool      `json:"one_trace,omitempty"` // PauseLow and PauseHigh are from our seeds
+	Demands   bool      `json:"demands"`             // there is a tolerance for this algorithm
+	Problems  []string  `json:"problems"`            // tolerances that are exceeded
 }
 
-// Compare runs a case and holds the result against its reference.
+// Compare runs a case on an engine and compares the results with its reference.
 func (c *Case) Compare(ctx context.Context, engine run.Engine, tol Tolerance) (*Fidelity, error) {
 	ref := c.Ref
 	f := &Fidelity{
@@ -101,7 +102,7 @@ func (c *Case) Compare(ctx context.Context, engine run.Engine, tol Tolerance) (*
 	if err != nil {
 		return nil, err
 	}
-	f.hold(first.done, ref.Done)
+	f.compareFlows(first.done, ref.Done)
 	runs := []*sample{first}
 	if tol.Seeds > 0 && (ref.Random || ref.Runs == 1) {
 		if runs, err = c.seeds(ctx, engine, tol.Seeds, first); err != nil {
@@ -110,7 +111,7 @@ func (c *Case) Compare(ctx context.Context, engine run.Engine, tol Tolerance) (*
 	}
 	var ours []Slowdowns
 	var pauses []int
-	f.Missing += ref.Uneven
+	f.Missing += ref.Unmatched
 	for i, r := range runs {
 		if i > 0 {
 			f.Missing += unmatched(r.done, ref.Done)
@@ -131,12 +132,12 @@ func (c *Case) Compare(ctx context.Context, engine run.Engine, tol Tolerance) (*
 		}
 		f.PauseLow, f.PauseHigh = &span.Low, &span.High
 	}
-	f.Ours, f.Pauses = medians(ours), middle(pauses)
+	f.Ours, f.Pauses = medians(ours), median(pauses)
 	f.judge(tol)
 	return f, nil
 }
 
-// sample is what counts of one simulation.
+// sample has the compared results of one run.
 type sample struct {
 	done   []Done
 	pauses int
@@ -150,10 +151,11 @@ func (c *Case) run(ctx context.Context, engine run.Engine, seed uint64) (*sample
 	return &sample{r.Done(), countPauses(r.Pauses())}, nil
 }
 
-// alike is how many runs with different seeds show that seeds do not matter.
-const alike = 3
+// enoughSeeds is the number of equal runs with different seeds after which seeds are
+// assumed not to matter.
+const enoughSeeds = 3
 
-// seeds adds runs with other seeds, unless they make no difference.
+// seeds adds runs with other seeds. It returns only the first run if seeds do not matter.
 func (c *Case) seeds(ctx context.Context, engine run.Engine, count int, first *sample) ([]*sample, error) {
 	runs := []*sample{first}
 	differ := c.Ref.Random
@@ -163,14 +165,14 @@ func (c *Case) seeds(ctx context.Context, engine run.Engine, count int, first *s
 			return nil, err
 		}
 		runs = append(runs, r)
-		if differ = differ || !slices.Equal(r.done, first.done); !differ && seed >= alike {
+		if differ = differ || !slices.Equal(r.done, first.done); !differ && seed >= enoughSeeds {
 			return runs[:1], nil
 		}
 	}
 	return runs, nil
 }
 
-// slowdowns relates completion times to those alone that the reference states.
+// slowdowns returns the slowdowns relative to the reference's standalone FCTs.
 func (r *sample) slowdowns(ref []Done) Slowdowns {
 	alone := make(map[[4]int]*Done, len(ref))
 	for i := range ref {
@@ -185,7 +187,7 @@ func (r *sample) slowdowns(ref []Done) Slowdowns {
 	return slowdowns(list)
 }
 
-// simulate runs the files once.
+// simulate runs the input once.
 func (in *Input) simulate(ctx context.Context, algorithm string, engine run.Engine, seed uint64) (*Run, error) {
 	c, err := in.Scenario(algorithm, true)
 	if err != nil {
@@ -202,16 +204,17 @@ func (in *Input) simulate(ctx context.Context, algorithm string, engine run.Engi
 		_, err = ready.Start(ctx)
 	}
 	if err == nil {
-		err = ctx.Err() // what is there of an interrupted run is not compared
+		err = ctx.Err() // partial results of an interrupted run are not compared
 	}
 	return r, err
 }
 
-// key names a flow in a file of completion times.
+// key identifies a flow in a file of completion times.
 func (d *Done) key() [4]int { return [4]int{d.Src, d.Dst, d.SrcPort, d.DstPort} }
 
-// match calls for each flow that both sides completed: the same ends, ports, size
-// and start, which may be rounded up or down there. It returns how many flows one side only has.
+// match calls each for every flow that both completed: same ends, ports and size, and a
+// start that differs by less than 1 ns, as the reference may be rounded. It returns the
+// number of flows that only one of the two completed.
 func match(ours, ref []Done, each func(our, ref *Done)) int {
 	theirs := make(map[[4]int]*Done, len(ref))
 	for i := range ref {
@@ -231,11 +234,11 @@ func match(ours, ref []Done, each func(our, ref *Done)) int {
 	return missing + len(theirs)
 }
 
-// unmatched counts the flows that one of two runs only has.
+// unmatched counts the flows that only one of two runs completed.
 func unmatched(a, b []Done) int { return match(a, b, func(*Done, *Done) {}) }
 
-// agreeing counts the flows that agree to the nanosecond.
-func agreeing(a, b []Done) int {
+// countExact counts the flows that agree to the nanosecond.
+func countExact(a, b []Done) int {
 	n := 0
 	match(a, b, func(a, b *Done) {
 		if a.FCT == b.FCT {
@@ -245,9 +248,9 @@ func agreeing(a, b []Done) int {
 	return n
 }
 
-// hold compares flow by flow.
-func (f *Fidelity) hold(ours, ref []Done) {
-	f.Exact = agreeing(ours, ref)
+// compareFlows compares runs flow by flow.
+func (f *Fidelity) compareFlows(ours, ref []Done) {
+	f.Exact = countExact(ours, ref)
 	var diffs []float64
 	f.Missing = match(ours, ref, func(o, r *Done) {
 		d := math.Abs(float64(o.FCT)/float64(r.FCT) - 1)
@@ -262,11 +265,11 @@ func (f *Fidelity) hold(ours, ref []Done) {
 	}
 }
 
-// judge lists the demands that are not met.
+// judge lists the tolerances that are exceeded.
 func (f *Fidelity) judge(tol Tolerance) {
 	bad := func(format string, args ...any) { f.Problems = append(f.Problems, fmt.Sprintf(format, args...)) }
 	if f.Missing > 0 {
-		bad("%d flows are complete on one side only", f.Missing)
+		bad("%d flows completed in only one of the two simulators", f.Missing)
 	}
 	if f.Seeds > 0 {
 		if f.OneRun {
@@ -282,13 +285,13 @@ func (f *Fidelity) judge(tol Tolerance) {
 	}
 	n := float64(f.Flows)
 	if float64(f.Exact) < tol.Exact*n {
-		bad("%d of %d flows are exact; demanded: %.4g", f.Exact, f.Flows, tol.Exact*n)
+		bad("%d of %d flows are exact (expected at least %.4g)", f.Exact, f.Flows, tol.Exact*n)
 	}
 	if float64(f.Within) < tol.Within*n {
-		bad("%d of %d flows are within 1 %%; demanded: %.4g", f.Within, f.Flows, tol.Within*n)
+		bad("%d of %d flows are within 1 %% (expected at least %.4g)", f.Within, f.Flows, tol.Within*n)
 	}
 	if tol.Exact == 1 && f.RefPauses != nil && f.Pauses != *f.RefPauses {
-		bad("there are %d pauses, in the reference %d", f.Pauses, *f.RefPauses)
+		bad("%d pauses (expected %d, as in the reference)", f.Pauses, *f.RefPauses)
 	}
 	for _, d := range []struct {
 		what       string
@@ -300,13 +303,12 @@ func (f *Fidelity) judge(tol Tolerance) {
 		{"slowdown p99", math.Abs(f.Ours.P99/f.Reference.P99 - 1), tol.P99},
 	} {
 		if d.limit > 0 && !(d.got <= d.limit) {
-			bad("%s differs by %.3g; demanded: at most %.3g", d.what, d.got, d.limit)
+			bad("%s differs by %.3g (expected at most %.3g)", d.what, d.got, d.limit)
 		}
 	}
 }
 
-// judgeRange demands that medians over our seeds lie in the range of the
-// reference's runs.
+// judgeRange checks that medians over our seeds lie in the range of the reference's runs.
 func (f *Fidelity) judgeRange(bad func(string, ...any)) {
 	for _, d := range []struct {
 		what           string
@@ -316,14 +318,14 @@ func (f *Fidelity) judgeRange(bad func(string, ...any)) {
 		{"slowdown p95", f.Ours.P95, f.Low.P95, f.High.P95}, {"slowdown p99", f.Ours.P99, f.Low.P99, f.High.P99},
 	} {
 		if !(d.got >= d.low && d.got <= d.high) {
-			bad("%s is %.4g; the reference's runs have %.4g to %.4g", d.what, d.got, d.low, d.high)
+			bad("%s is %.4g (expected %.4g to %.4g, the range of the reference's runs)", d.what, d.got, d.low, d.high)
 		}
 	}
 }
 
-// judgeOne demands that the only run of the reference could be one of ours: it
-// lies in the range of our seeds, which is widened by its own width on both sides
-// (of eleven equal runs, one is often the first or last) and by a tolerance.
+// judgeOne checks that the reference's only run could be one of ours: it must lie in the
+// range of our seeds. The range is widened by a tolerance, and by its own width on both
+// sides, because one of eleven similar runs is often the smallest or largest.
 func (f *Fidelity) judgeOne(bad func(string, ...any), tol Tolerance) {
 	for _, d := range []struct {
 		what                 string
@@ -334,28 +336,28 @@ func (f *Fidelity) judgeOne(bad func(string, ...any), tol Tolerance) {
 	} {
 		width := d.high - d.low
 		if low, high := (d.low-width)*(1-d.more), (d.high+width)*(1+d.more); !(d.got >= low && d.got <= high) {
-			bad("%s of the reference is %.4g; our seeds allow %.4g to %.4g", d.what, d.got, low, high)
+			bad("%s of the reference is %.4g (expected %.4g to %.4g from our seeds)", d.what, d.got, low, high)
 		}
 	}
 }
 
-// judgePauses does the same for the number of pauses.
+// judgePauses checks the number of pauses like judgeRange or judgeOne.
 func (f *Fidelity) judgePauses(bad func(string, ...any)) {
 	low, high := *f.PauseLow, *f.PauseHigh
 	if !f.OneTrace {
 		if f.Pauses < low || f.Pauses > high {
-			bad("there are %d pauses; the reference's runs have %d to %d", f.Pauses, low, high)
+			bad("%d pauses (expected %d to %d, the range of the reference's runs)", f.Pauses, low, high)
 		}
 		return
 	}
 	width := high - low + 1
 	low, high = low-width, high+width
 	if f.RefPauses != nil && (*f.RefPauses < low || *f.RefPauses > high) {
-		bad("the reference has %d pauses; our seeds allow %d to %d", *f.RefPauses, max(0, low), high)
+		bad("the reference has %d pauses (expected %d to %d from our seeds)", *f.RefPauses, max(0, low), high)
 	}
 }
 
-// rangeOf is the range of statistics.
+// rangeOf returns the smallest and largest value of each statistic.
 func rangeOf(list []Slowdowns) (low, high Slowdowns) {
 	low, high = list[0], list[0]
 	for _, s := range list {
@@ -371,7 +373,7 @@ func medians(list []Slowdowns) Slowdowns {
 		for _, s := range list {
 			v = append(v, get(s))
 		}
-		return middle(v)
+		return median(v)
 	}
 	return Slowdowns{
 		of(func(s Slowdowns) float64 { return s.Mean }), of(func(s Slowdowns) float64 { return s.P50 }),
@@ -379,14 +381,14 @@ func medians(list []Slowdowns) Slowdowns {
 	}
 }
 
-// middle is the median, of an even number of values the mean of the two in the
-// middle.
-func middle[T int | float64](v []T) T {
+// median returns the median; for an even number of values, the mean of the middle two. It
+// sorts v.
+func median[T int | float64](v []T) T {
 	slices.Sort(v)
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// countPauses counts the pauses that nodes sent.
+// countPauses counts the PAUSE frames that nodes sent.
 func countPauses(list []Pause) int {
 	n := 0
 	for _, p := range list {

@@ -51,7 +51,7 @@ func TestFlows(t *testing.T) {
 	}
 }
 
-// Every mistake has its place and says what is allowed.
+// Every error has its location and the expected value.
 func TestMistakes(t *testing.T) {
 	fabric := func(x *text) error { _, err := parseFabric(x); return err }
 	flows := func(x *text) error { _, err := parseFlows(x, star(2)); return err }
@@ -62,40 +62,40 @@ func TestMistakes(t *testing.T) {
 		text  string
 		want  string
 	}{
-		{fabric, "", "f.txt:1:1: the file ends here; expected a header"},
-		{fabric, "3 1\n", "f.txt:1:1: the header has 2 numbers; allowed: 3"},
-		{fabric, "3 x 2\n", `f.txt:1:3: header is "x"; allowed: a whole number`},
-		{fabric, "3 1 1\n7\n", `f.txt:2:1: switch is "7"; allowed: a whole number from 0 to 2`},
-		{fabric, "3 1 1\n2\n0 2 1Gbps 1us\n", "f.txt:3:1: a link has 4 fields; expected 5"},
+		{fabric, "", "f.txt:1:1: the file ends early (expected a header"},
+		{fabric, "3 1\n", "f.txt:1:1: the header has 2 numbers (expected 3"},
+		{fabric, "3 x 2\n", `f.txt:1:3: header is "x" (expected a whole number`},
+		{fabric, "3 1 1\n7\n", `f.txt:2:1: switch is "7" (expected a whole number from 0 to 2)`},
+		{fabric, "3 1 1\n2\n0 2 1Gbps 1us\n", "f.txt:3:1: a link has 4 fields (expected 5"},
 		{fabric, "3 1 1\n2\n0 0 1Gbps 1us 0\n", "f.txt:3:3: node 0 is linked to itself"},
-		{fabric, "3 1 1\n2\n0 2 fast 1us 0\n", `f.txt:3:5: rate is "fast"; allowed: bits per second`},
-		{fabric, "3 1 1\n2\n0 2 1Gbps 0us 0\n", "f.txt:3:11: delay is 0; allowed: more than 0s"},
-		{fabric, "3 1 2\n2\n0 2 1Gbps 1us 0\n", "f.txt:4:1: the file ends here; expected more links"},
-		{fabric, "3 1 1\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", "f.txt:4:1: a line more than the 1 links"},
+		{fabric, "3 1 1\n2\n0 2 fast 1us 0\n", `f.txt:3:5: rate is "fast" (expected bits per second`},
+		{fabric, "3 1 1\n2\n0 2 1Gbps 0us 0\n", "f.txt:3:11: delay is 0 (expected more than 0s)"},
+		{fabric, "3 1 2\n2\n0 2 1Gbps 1us 0\n", "f.txt:4:1: the file ends early (expected 2 links"},
+		{fabric, "3 1 1\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", "f.txt:4:1: more links than the 1 in the header"},
 		{fabric, "4 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", "f.txt:1:1: there are 4 nodes, but host 3 has no link"},
-		{fabric, "65536 1 1\n2\n0 2 1Gbps 1us 0\n", `f.txt:1:1: number of nodes is "65536"; allowed: a whole number from 1 to 65535`},
-		{fabric, "3 1 1 2 1 -4\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", `f.txt:1:11: header is "-4"; allowed: a number from 0 on`},
-		{flows, "1 1\n0 1 3 100 10 0\n", "f.txt:1:3: the first line has 2 fields; expected 1"},
-		{flows, "1\n0 1 3 100 10 .\n", `f.txt:2:14: start is "."; allowed: seconds`},
+		{fabric, "65536 1 1\n2\n0 2 1Gbps 1us 0\n", `f.txt:1:1: number of nodes is "65536" (expected a whole number from 1 to 65535)`},
+		{fabric, "3 1 1 2 1 -4\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", `f.txt:1:11: header is "-4" (expected a number of at least 0)`},
+		{flows, "1 1\n0 1 3 100 10 0\n", "f.txt:1:3: the first line has 2 fields (expected 1"},
+		{flows, "1\n0 1 3 100 10 .\n", `f.txt:2:14: start is "." (expected seconds`},
 		{flows, "1\n0 2 3 100 10 0\n", "f.txt:2:3: node 2 is a switch"},
-		{flows, "1\n0 0 3 100 10 0\n", "f.txt:2:3: a flow from node 0 to itself"},
-		{flows, "1\n0 1 8 100 10 0\n", `f.txt:2:5: priority is "8"; allowed: a whole number from 1 to 7`},
-		{flows, "1\n0 1 3 100 0 0\n", `f.txt:2:11: bytes is "0"; allowed: a whole number from 1`},
-		{flows, "1\n0 1 3 100 10 soon\n", `f.txt:2:14: start is "soon"; allowed: seconds`},
-		{flows, "2\n0 1 3 100 10 2\n0 1 3 101 10 1\n", "f.txt:3:14: starts before the flow on the line above"},
-		{settings, files + "RATE_AL 5\n", `f.txt:3:1: unknown key "RATE_AL"; known: ACK_HIGH_PRIO`},
-		{settings, files + "MULTI_RATE 1\n", `f.txt:3:12: MULTI_RATE is "1"; only 0 is supported`},
-		{settings, files + "U_TARGET 2\n", `f.txt:3:10: U_TARGET is "2"; allowed: a number from 0 to 1`},
-		{settings, files + "RP_TIMER 0\n", `f.txt:3:10: RP_TIMER is "0"; allowed: microseconds`},
-		{settings, files + "KMAX_MAP 2 1Gbps 3\n", "f.txt:3:10: KMAX_MAP has 2 values after its length; expected 2 pairs"},
+		{flows, "1\n0 0 3 100 10 0\n", "f.txt:2:3: source and destination are both node 0"},
+		{flows, "1\n0 1 8 100 10 0\n", `f.txt:2:5: priority is "8" (expected a whole number from 1 to 7)`},
+		{flows, "1\n0 1 3 100 0 0\n", `f.txt:2:11: bytes is "0" (expected a whole number from 1`},
+		{flows, "1\n0 1 3 100 10 soon\n", `f.txt:2:14: start is "soon" (expected seconds`},
+		{flows, "2\n0 1 3 100 10 2\n0 1 3 101 10 1\n", "f.txt:3:14: the flow starts before the flow on the previous line"},
+		{settings, files + "RATE_AL 5\n", `f.txt:3:1: unknown key "RATE_AL" (allowed: ACK_HIGH_PRIO`},
+		{settings, files + "MULTI_RATE 1\n", `f.txt:3:12: MULTI_RATE is "1" (expected 0: `},
+		{settings, files + "U_TARGET 2\n", `f.txt:3:10: U_TARGET is "2" (expected a number from 0 to 1)`},
+		{settings, files + "RP_TIMER 0\n", `f.txt:3:10: RP_TIMER is "0" (expected microseconds`},
+		{settings, files + "KMAX_MAP 2 1Gbps 3\n", "f.txt:3:10: KMAX_MAP has 2 values after its length (expected 2 pairs"},
 		{settings, files + "KMIN_MAP 1 1Gbps 9\nKMAX_MAP 1 1Gbps 3\n", "f.txt:3:1: KMIN_MAP has KMIN 9KB above KMAX 3KB"},
-		{settings, files + "ENABLE_QCN 1 0\n", "f.txt:3:14: ENABLE_QCN has 2 values; allowed: one"},
-		{settings, files + "KMAX_MAP 2 1Gbps 3 1000000000 4\n", "f.txt:3:20: KMAX_MAP names links of 1Gbps twice"},
-		{settings, files + "FCT_OUTPUT_FILE x/..\n", `f.txt:3:17: FCT_OUTPUT_FILE is "x/.."; allowed: the name of a file`},
-		{settings, files + "FCT_OUTPUT_FILE mix/summary.json\n", `f.txt:3:17: FCT_OUTPUT_FILE is "mix/summary.json", a name as other results have`},
-		{settings, files + "PFC_OUTPUT_FILE fct.txt\n", "f.txt:3:1: PFC_OUTPUT_FILE is fct.txt, which is the name of the completion times"},
-		{settings, files + "FLOW_FILE f\n", "f.txt:3:1: FLOW_FILE stands on line 2 already"},
-		{settings, "FLOW_FILE f\n", "f.txt:2:1: the file ends here; expected TOPOLOGY_FILE"},
+		{settings, files + "ENABLE_QCN 1 0\n", "f.txt:3:14: ENABLE_QCN has 2 values (expected one)"},
+		{settings, files + "KMAX_MAP 2 1Gbps 3 1000000000 4\n", "f.txt:3:20: KMAX_MAP has links of 1Gbps twice"},
+		{settings, files + "FCT_OUTPUT_FILE x/..\n", `f.txt:3:17: FCT_OUTPUT_FILE is "x/.." (expected a file name)`},
+		{settings, files + "FCT_OUTPUT_FILE mix/summary.json\n", `f.txt:3:17: FCT_OUTPUT_FILE is "mix/summary.json", which could overwrite another result`},
+		{settings, files + "PFC_OUTPUT_FILE fct.txt\n", "f.txt:3:1: PFC_OUTPUT_FILE is fct.txt, which is also FCT_OUTPUT_FILE"},
+		{settings, files + "FLOW_FILE f\n", "f.txt:3:1: FLOW_FILE is repeated: it is already set on line 2"},
+		{settings, "FLOW_FILE f\n", "f.txt:2:1: the file ends early (expected TOPOLOGY_FILE)"},
 	} {
 		err := c.parse(lines(t, c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -104,7 +104,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// Keys that have no effect are named, others change their setting.
+// Keys without effect are listed; other keys change their setting.
 func TestSettings(t *testing.T) {
 	s, err := parseSettings(lines(t, "# comment\nTOPOLOGY_FILE ../t.txt\nFLOW_FILE f\nQLEN_MON_FILE x\nRP_TIMER 300\nRATE_AI 50Mb/s\nKMIN_MAP 1 100000000000 400\nKMAX_MAP 1 100000000000 1600\nLINK_DOWN 0 0 0\n"))
 	if err != nil {
@@ -119,16 +119,16 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// The page says of every key what becomes of it.
+// The documentation lists every key.
 func TestKeysAreDocumented(t *testing.T) {
 	for _, key := range knownKeys() {
 		if !strings.Contains(documentText, "`"+key+"`") {
-			t.Errorf("fidelity.md.tmpl does not name %s", key)
+			t.Errorf("fidelity.md.tmpl does not mention %s", key)
 		}
 	}
 }
 
-// What is written is read back.
+// Results survive writing and reading.
 func TestResultsRoundTrip(t *testing.T) {
 	flows := []Done{{60, 300, 10000, 100, 2395, 105_553_000, 8_501_000, 8_523_000}}
 	var buf bytes.Buffer
@@ -156,7 +156,7 @@ func TestResultsRoundTrip(t *testing.T) {
 	}
 }
 
-// MurmurHash3, 32 bit: published test values of whole words.
+// murmur3 matches published test values of 32-bit MurmurHash3.
 func TestMurmur3(t *testing.T) {
 	for _, c := range []struct {
 		data string
@@ -189,7 +189,7 @@ func FuzzFiles(f *testing.F) {
 	})
 }
 
-// Whatever the files say, a run can be built from them or the mistake has its place.
+// Files either give a run, or an error with a location.
 func FuzzInput(f *testing.F) {
 	f.Add("RATE_AI 50Mb/s\nKMIN_MAP 1 100Gbps 100\nKMAX_MAP 1 100Gbps 400\nPMAX_MAP 1 100Gbps 0.2\nLINK_DOWN 5 0 2\n", "3 1 2\n2\n0 2 100000000000 1us 0\n1 2 100Gbps 0.000002 0.01\n", "2\n0 1 3 100 2395 0.000105553\n0 1 3 101 10 0.5\n")
 	f.Add("ERROR_RATE_PER_LINK 0.1\nMIN_RATE 1Gbps\nBUFFER_SIZE 1\n", "6 2 1 6 1 1\n4 5\n0 4 25Gbps 1us 0\n1 4 10Gbps 1us 0\n2 5 25Gbps 1us 0\n3 5 25Gbps 1us 0\n4 5 100Gbps 3us 0\n4 5 40Gbps 2us 0\n", "1\n0 3 1 100 1000 0\n")
@@ -212,7 +212,7 @@ func FuzzInput(f *testing.F) {
 		if in.Flows, err = parseFlows(texts[2], in.Fabric); err != nil || len(in.Flows) > 100 {
 			return
 		}
-		in.linkLines, in.flowLines = texts[1].last(len(in.Fabric.Links)), texts[2].last(len(in.Flows))
+		in.linkLines, in.flowLines = texts[1].lastLines(len(in.Fabric.Links)), texts[2].lastLines(len(in.Flows))
 		for _, algorithm := range []string{"dcqcn", "hpcc", "powertcp", "theta-powertcp", "timely", "none"} {
 			for _, compat := range []bool{false, true} {
 				c, err := in.Scenario(algorithm, compat)

@@ -8,36 +8,34 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// paths knows the shortest paths of a fabric as the public simulator finds them:
-// by a breadth-first search from each host. Next hops are in the order in which
-// the search meets them, which is what its ECMP counts. There neighbours are in
-// the order of their addresses in memory; here in falling order of their numbers,
-// which is what that comes to in every reference at hand. A file routes.txt beside
-// the configuration states the order that was used.
+// paths has the shortest paths of a fabric, found like in the public simulator: by a
+// breadth-first search from each host. Next hops are in the order of the search, in which
+// ECMP numbers them. The public simulator visits neighbours in the order of their memory
+// addresses; here they are in descending order of their numbers, which gives the same
+// order in all known references. A file routes.txt next to the configuration overrides it.
 type paths struct {
-	fabric *Fabric
-	near   [][]neighbour
-	// parallel says that two nodes have several links.
+	fabric     *Fabric
+	neighbours [][]neighbour
+	// parallel: some nodes are connected by several links.
 	parallel bool
 	next     Routes
 	trips    map[[2]int]trip
 }
 
-// neighbour is a node at the other end of a link. Of several links between two
-// nodes the public simulator uses the last.
+// neighbour is the peer at the other end of a link. Of several links between two nodes,
+// the public simulator uses the last.
 type neighbour struct {
 	node, link int
-	port       int // at this end, from 0
+	port       int // local port, from 0
 }
 
-// trip is what the public simulator knows about a pair of hosts.
+// trip has what the public simulator computes for a pair of hosts.
 type trip struct {
-	rtt  units.Time // of a payload, without queues
-	rate units.Rate // of the slowest link
+	rtt  units.Time // with one payload, without queueing
+	rate units.Rate // rate of the slowest link
 }
 
-// paths returns the paths of the fabric, which are found once: runs on several
-// cores share them.
+// paths returns the paths of the fabric. They are computed once; concurrent runs share them.
 func (in *Input) paths() *paths {
 	in.once.Do(func() { in.known = in.findPaths() })
 	return in.known
@@ -45,25 +43,25 @@ func (in *Input) paths() *paths {
 
 func (in *Input) findPaths() *paths {
 	f := in.Fabric
-	p := &paths{fabric: f, near: make([][]neighbour, f.Nodes), next: Routes{}, trips: map[[2]int]trip{}}
+	p := &paths{fabric: f, neighbours: make([][]neighbour, f.Nodes), next: Routes{}, trips: map[[2]int]trip{}}
 	ports := make([]int, f.Nodes)
 	add := func(at, to, link int) {
-		p.near[at] = append(p.near[at], neighbour{to, link, ports[at]})
+		p.neighbours[at] = append(p.neighbours[at], neighbour{to, link, ports[at]})
 		ports[at]++
 	}
 	for i, l := range f.Links {
 		add(l.A, l.B, i)
 		add(l.B, l.A, i)
 	}
-	for n := range p.near {
-		slices.SortFunc(p.near[n], func(a, b neighbour) int {
+	for n := range p.neighbours {
+		slices.SortFunc(p.neighbours[n], func(a, b neighbour) int {
 			if a.node != b.node {
 				return b.node - a.node
 			}
 			return b.link - a.link
 		})
-		p.near[n] = slices.CompactFunc(p.near[n], func(a, b neighbour) bool { return a.node == b.node })
-		p.parallel = p.parallel || len(p.near[n]) < ports[n]
+		p.neighbours[n] = slices.CompactFunc(p.neighbours[n], func(a, b neighbour) bool { return a.node == b.node })
+		p.parallel = p.parallel || len(p.neighbours[n]) < ports[n]
 	}
 	for host, sw := range f.Switch {
 		if !sw {
@@ -76,16 +74,16 @@ func (in *Input) findPaths() *paths {
 	return p
 }
 
-// towards returns the neighbour of a node by its number, nil when it is none.
-func (p *paths) towards(at, node int) *neighbour {
-	i, ok := slices.BinarySearchFunc(p.near[at], node, func(n neighbour, node int) int { return node - n.node })
+// linkTo returns the link from at to a neighbouring node, or nil.
+func (p *paths) linkTo(at, node int) *neighbour {
+	i, ok := slices.BinarySearchFunc(p.neighbours[at], node, func(n neighbour, node int) int { return node - n.node })
 	if !ok {
 		return nil
 	}
-	return &p.near[at][i]
+	return &p.neighbours[at][i]
 }
 
-// search finds the next hops of all nodes towards a host, and the round trips.
+// search finds the next hops from all nodes to a host, and the round trips.
 func (p *paths) search(host int, payload units.Bytes) {
 	dist := make([]int, p.fabric.Nodes)
 	for i := range dist {
@@ -93,7 +91,7 @@ func (p *paths) search(host int, payload units.Bytes) {
 	}
 	dist[host] = 0
 	delay := make([]units.Time, p.fabric.Nodes) // one way
-	send := make([]units.Time, p.fabric.Nodes)  // of a payload on every link, in whole nanoseconds each
+	send := make([]units.Time, p.fabric.Nodes)  // sum over links of the payload's transmission time in whole nanoseconds
 	slowest := make([]units.Rate, p.fabric.Nodes)
 	queue := []int{host}
 	for i := 0; i < len(queue); i++ {
@@ -102,13 +100,13 @@ func (p *paths) search(host int, payload units.Bytes) {
 			p.trips[[2]int{now, host}] = trip{2*delay[now] + send[now], slowest[now]}
 			continue // hosts do not forward
 		}
-		for _, k := range p.near[now] {
+		for _, k := range p.neighbours[now] {
 			n := k.node
 			if dist[n] < 0 {
 				dist[n] = dist[now] + 1
 				l := &p.fabric.Links[k.link]
 				delay[n] = delay[now] + l.Delay
-				send[n] = send[now] + whole(l.Rate.TxTime(payload))
+				send[n] = send[now] + truncate(l.Rate.TxTime(payload))
 				if slowest[n] = l.Rate; now != host {
 					slowest[n] = min(slowest[now], l.Rate)
 				}
@@ -122,10 +120,10 @@ func (p *paths) search(host int, payload units.Bytes) {
 	}
 }
 
-// whole cuts a time to whole nanoseconds.
-func whole(t units.Time) units.Time { return t - t%units.Nanosecond }
+// truncate rounds a time down to whole nanoseconds.
+func truncate(t units.Time) units.Time { return t - t%units.Nanosecond }
 
-// maxRTT is the base round trip that the public simulator gives to all flows.
+// maxRTT returns the base round trip that the public simulator uses for all flows.
 func (in *Input) maxRTT() units.Time {
 	longest := units.Time(0)
 	for _, t := range in.paths().trips {
@@ -134,10 +132,9 @@ func (in *Input) maxRTT() units.Time {
 	return longest
 }
 
-// way is the route that the ECMP of the public simulator chooses between two
-// hosts: the ports by which it leaves the switches on it. It is nil when there is
-// none.
-func (p *paths) way(src, dst, srcPort, dstPort int) []hop {
+// route returns the route that the public simulator's ECMP chooses between two hosts: the
+// switches and their output ports. It returns nil if there is no route.
+func (p *paths) route(src, dst, srcPort, dstPort int) []hop {
 	first := p.next[[2]int{src, dst}]
 	if len(first) == 0 {
 		return nil
@@ -146,19 +143,19 @@ func (p *paths) way(src, dst, srcPort, dstPort int) []hop {
 	for at := first[0]; at != dst; {
 		next := p.hop(at, src, dst, srcPort, dstPort)
 		if next < 0 || len(list) > p.fabric.Nodes {
-			return nil // or a loop of routes.txt
+			return nil // no route, or a loop in routes.txt
 		}
-		list = append(list, hop{at, p.towards(at, next).port})
+		list = append(list, hop{at, p.linkTo(at, next).port})
 		at = next
 	}
 	return list
 }
 
-// hop is a switch of a route and the port by which it is left, from 0.
+// hop is a switch of a route and its output port, from 0.
 type hop struct{ node, port int }
 
-// hop chooses the next hop of a frame: MurmurHash3 of addresses and ports, with
-// the number of the switch as seed.
+// hop returns the next hop of a frame, chosen by MurmurHash3 of addresses and ports with
+// the number of the switch as seed; -1 if there is none.
 func (p *paths) hop(at, src, dst, srcPort, dstPort int) int {
 	list := p.next[[2]int{at, dst}]
 	if len(list) == 0 {

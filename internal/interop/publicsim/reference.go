@@ -15,8 +15,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Case is a folder and an algorithm: what went into the public simulator, and what
-// came out.
+// Case is the input and output of the public simulator for a folder and an algorithm.
 type Case struct {
 	Folder    string
 	Algorithm string
@@ -24,27 +23,27 @@ type Case struct {
 	Ref       *Reference
 }
 
-// Reference is what the public simulator made of a case.
+// Reference has the results of the public simulator for a case.
 type Reference struct {
-	Done   []Done
-	Runs   int       // with different random numbers, Done included
-	Uneven int       // flows that another run completed and Done has not, or the other way round
-	Random bool      // results depend on them
-	Low    Slowdowns // range of the statistics of the runs, if Random
-	High   Slowdowns
-	Pauses Optional[int]  // that nodes sent
-	Range  Optional[span] // of that number, over the runs
+	Done      []Done         // completed flows of the first run
+	Runs      int            // number of runs with different random numbers
+	Unmatched int            // flows that only one of the first and another run completed
+	Random    bool           // results depend on random numbers
+	Low       Slowdowns      // range over the runs, if Random
+	High      Slowdowns      // range over the runs, if Random
+	Pauses    Optional[int]  // PAUSE frames that nodes sent in the first run
+	Range     Optional[span] // range of Pauses over the runs
 }
 
-// span is a range of counts.
+// span is an inclusive range of counts.
 type span struct{ Low, High int }
 
-// OpenFolder reads a reference folder: topology.txt, flow.txt, and for each
-// algorithm a folder with config.txt and fct.txt, perhaps with pfc.txt, routes.txt
-// and runs with other random numbers, fct-runK.txt and pfc-runK.txt.
+// OpenFolder reads a reference folder: topology.txt, flow.txt, and for each algorithm a
+// folder with config.txt and fct.txt. Optional files there are pfc.txt, routes.txt, and
+// fct-runK.txt and pfc-runK.txt of runs with other random numbers.
 func OpenFolder(folder string) ([]*Case, error) {
 	var algorithms []string
-	for _, file := range []string{"config.txt", "fct.txt"} { // with one of them, both must be there
+	for _, file := range []string{"config.txt", "fct.txt"} { // if one of them exists, both must
 		names, err := filepath.Glob(filepath.Join(folder, "*", file))
 		if err != nil {
 			return nil, err
@@ -63,7 +62,7 @@ func OpenFolder(folder string) ([]*Case, error) {
 		list = append(list, c)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s has no reference; allowed: a folder with topology.txt, flow.txt and ALGORITHM/{config.txt,fct.txt}", filepath.Clean(folder))
+		return nil, fmt.Errorf("%s has no reference (expected topology.txt, flow.txt and ALGORITHM/{config.txt,fct.txt})", filepath.Clean(folder))
 	}
 	return list, nil
 }
@@ -85,10 +84,10 @@ func openCase(folder, algorithm string) (*Case, error) {
 		return nil, err
 	}
 	c := &Case{filepath.Base(folder), algorithm, in, r}
-	return c, c.recall()
+	return c, c.addKnownRange()
 }
 
-// readRuns reads the runs with other random numbers.
+// readRuns reads the results of runs with other random numbers.
 func (r *Reference) readRuns(dir string) error {
 	names, err := filepath.Glob(filepath.Join(dir, "fct-run*.txt"))
 	if err != nil {
@@ -102,14 +101,14 @@ func (r *Reference) readRuns(dir string) error {
 			return err
 		}
 		r.Random = r.Random || !slices.Equal(run, r.Done)
-		r.Uneven += unmatched(run, r.Done)
+		r.Unmatched += unmatched(run, r.Done)
 		all = append(all, slowdowns(run))
 	}
 	r.Low, r.High = rangeOf(all)
 	return nil
 }
 
-// readPauses counts pauses, where there are traces of them.
+// readPauses counts the pauses in traces, if there are any.
 func (r *Reference) readPauses(dir string) error {
 	list, err := ReadPFC(filepath.Join(dir, "pfc.txt"))
 	switch {
@@ -136,10 +135,9 @@ func (r *Reference) readPauses(dir string) error {
 	return nil
 }
 
-// recall adds what is known about the very same run and not in its folder: how
-// many pauses the other runs had. Runs are recognized by what went in, never by
-// their name.
-func (c *Case) recall() error {
+// addKnownRange takes the range of pauses from the built-in reference of the same run, if
+// the folder has none. It compares the contents of inputs and results, never names.
+func (c *Case) addKnownRange() error {
 	if c.Ref.Range.Given || !c.Ref.Random {
 		return nil
 	}
@@ -150,14 +148,14 @@ func (c *Case) recall() error {
 	mine := c.In.fingerprint()
 	for _, k := range known {
 		if k.Algorithm == c.Algorithm && k.In.fingerprint() == mine && k.Ref.Pauses == c.Ref.Pauses &&
-			agreeing(k.Ref.Done, c.Ref.Done) == len(c.Ref.Done) {
+			countExact(k.Ref.Done, c.Ref.Done) == len(c.Ref.Done) {
 			c.Ref.Range = k.Ref.Range
 		}
 	}
 	return nil
 }
 
-// fingerprint tells inputs apart by what they say, not by how their files look.
+// fingerprint hashes the contents of the input, independent of the files' formatting.
 func (in *Input) fingerprint() [sha256.Size]byte {
 	s := in.Settings
 	text := fmt.Sprintln(in.Fabric.Switch, in.Fabric.Links, in.Flows, s.Payload, s.BufferMB, s.Stop >= units.Second,
@@ -169,8 +167,7 @@ func (in *Input) fingerprint() [sha256.Size]byte {
 //go:embed references/*.txt
 var references embed.FS
 
-// Builtin returns compact forms of references: facts about runs of the public
-// simulator.
+// Builtin returns the compact references that are part of xoff.
 func Builtin() ([]*Case, error) {
 	names, err := fs.Glob(references, "references/*.txt")
 	if err != nil {
@@ -195,12 +192,11 @@ func Builtin() ([]*Case, error) {
 	return list, nil
 }
 
-// compactOrder are the algorithms of a compact reference, in the order of its
-// columns.
+// compactOrder has the algorithms of a compact reference in the order of its columns.
 var compactOrder = []string{"hpcc", "powertcp", "dcqcn"}
 
-// parseCompact reads a compact reference: lines that begin with a word, then one
-// line for each flow.
+// parseCompact parses a compact reference: lines that begin with a word state facts, all
+// others are flows.
 func parseCompact(t *text, name string) ([]*Case, error) {
 	in := &Input{Settings: defaults(t.file)}
 	in.Settings.Stop = 2 * units.Second
@@ -215,9 +211,9 @@ func parseCompact(t *text, name string) ([]*Case, error) {
 	for _, line := range t.lines {
 		var err error
 		if line[0].text[0] < '0' || line[0].text[0] > '9' {
-			err = compactFact(t, line, in, refs)
+			err = parseFact(t, line, in, refs)
 		} else {
-			err = compactFlow(t, line, in, refs, earlier)
+			err = parseCompactFlow(t, line, in, refs, earlier)
 		}
 		if err != nil {
 			return nil, err
@@ -226,10 +222,10 @@ func parseCompact(t *text, name string) ([]*Case, error) {
 	return cases, nil
 }
 
-// numbers reads the words of a line from one on.
+// numbers parses count words of a line, starting at from.
 func (t *text) numbers(line []word, from, count int) ([]int, error) {
 	if len(line) < from+count {
-		return nil, t.fail(line[0], "the line has %d words; expected %d", len(line), from+count)
+		return nil, t.fail(line[0], "the line has %d words (expected %d)", len(line), from+count)
 	}
 	var v []int
 	for _, w := range line[from : from+count] {
@@ -242,7 +238,7 @@ func (t *text) numbers(line []word, from, count int) ([]int, error) {
 	return v, nil
 }
 
-func compactFact(t *text, line []word, in *Input, refs map[string]*Reference) error {
+func parseFact(t *text, line []word, in *Input, refs map[string]*Reference) error {
 	key := line[0].text
 	switch {
 	case len(line) > 2 && key == "fabric" && line[1].text == "star":
@@ -265,7 +261,7 @@ func compactFact(t *text, line []word, in *Input, refs map[string]*Reference) er
 		return err
 	}
 	if len(line) < 3 || refs[line[1].text] == nil {
-		return t.fail(line[0], "expected fabric, buffer, or runs, pauses or range with one of %v", compactOrder)
+		return t.fail(line[0], "unknown fact (expected fabric, buffer, or runs, pauses or range with one of %v)", compactOrder)
 	}
 	r := refs[line[1].text]
 	switch key {
@@ -286,14 +282,14 @@ func compactFact(t *text, line []word, in *Input, refs map[string]*Reference) er
 		}
 		return nil
 	case "range":
-		return r.compactRange(t, line)
+		return r.parseRange(t, line)
 	}
 	return t.fail(line[0], "unknown fact %q", key)
 }
 
-func (r *Reference) compactRange(t *text, line []word) error {
+func (r *Reference) parseRange(t *text, line []word) error {
 	if len(line) != 5 {
-		return t.fail(line[0], "a range has %d words; expected 5", len(line))
+		return t.fail(line[0], "a range has %d words (expected 5)", len(line))
 	}
 	low, high := map[string]*float64{"mean": &r.Low.Mean, "p50": &r.Low.P50, "p95": &r.Low.P95, "p99": &r.Low.P99}[line[2].text],
 		map[string]*float64{"mean": &r.High.Mean, "p50": &r.High.P50, "p95": &r.High.P95, "p99": &r.High.P99}[line[2].text]
@@ -311,7 +307,7 @@ func (r *Reference) compactRange(t *text, line []word) error {
 	return nil
 }
 
-func compactFlow(t *text, line []word, in *Input, refs map[string]*Reference, earlier map[[2]int]int) error {
+func parseCompactFlow(t *text, line []word, in *Input, refs map[string]*Reference, earlier map[[2]int]int) error {
 	v, err := t.numbers(line, 0, 5+len(compactOrder))
 	if err != nil {
 		return err
@@ -328,22 +324,22 @@ func compactFlow(t *text, line []word, in *Input, refs map[string]*Reference, ea
 	return nil
 }
 
-// usualLink is a link of compact references.
-func (f *Fabric) usualLink(a, b int) {
+// addLink adds a link with the rate and delay of compact references.
+func (f *Fabric) addLink(a, b int) {
 	f.Links = append(f.Links, Link{A: a, B: b, Rate: 100 * units.Gbps, Delay: units.Microsecond})
 }
 
-// star is hosts on one switch, the last node.
+// star returns a fabric of hosts on one switch, which is the last node.
 func star(hosts int) *Fabric {
 	f := &Fabric{Nodes: hosts + 1, Switch: make([]bool, hosts+1)}
 	f.Switch[hosts] = true
 	for h := range hosts {
-		f.usualLink(h, hosts)
+		f.addLink(h, hosts)
 	}
 	return f
 }
 
-// leafSpine numbers hosts, leaves, spines.
+// leafSpine returns a leaf-spine fabric; nodes are hosts, then leaves, then spines.
 func leafSpine(leaves, spines, perLeaf int) *Fabric {
 	hosts := leaves * perLeaf
 	f := &Fabric{Nodes: hosts + leaves + spines, Switch: make([]bool, hosts+leaves+spines)}
@@ -351,11 +347,11 @@ func leafSpine(leaves, spines, perLeaf int) *Fabric {
 		f.Switch[n] = true
 	}
 	for h := range hosts {
-		f.usualLink(h, hosts+h/perLeaf)
+		f.addLink(h, hosts+h/perLeaf)
 	}
 	for l := range leaves {
 		for s := range spines {
-			f.usualLink(hosts+l, hosts+leaves+s)
+			f.addLink(hosts+l, hosts+leaves+s)
 		}
 	}
 	return f

@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// builtin returns the compact references of some folders.
+// builtin returns the compact references with the given names.
 func builtin(t *testing.T, folders ...string) []*Case {
 	t.Helper()
 	all, err := Builtin()
@@ -27,8 +27,8 @@ func builtin(t *testing.T, folders ...string) []*Case {
 	return list
 }
 
-// agree checks that every flow completes at the same nanosecond as in the public
-// simulator, wherever that does not depend on random numbers.
+// agree checks that every flow completes at the same nanosecond as in the public simulator,
+// for references that do not depend on random numbers.
 func agree(t *testing.T, folders ...string) {
 	t.Helper()
 	compared := 0
@@ -56,7 +56,7 @@ func agree(t *testing.T, folders ...string) {
 
 func TestReferences(t *testing.T) { agree(t, "S1", "S2_64KB", "S2_1MB", "S2P_1MB") }
 
-// DCQCN depends on the coins of ECN: medians of ten runs of ours lie in the range
+// DCQCN depends on the random numbers of ECN: the medians of our ten runs lie in the range
 // of the reference's ten.
 func TestReferenceRanges(t *testing.T) {
 	tolerances, err := Tolerances()
@@ -77,9 +77,9 @@ func TestReferenceRanges(t *testing.T) {
 	}
 }
 
-// Of random runs with a single trace of pauses the range is not known: then it must
-// lie near that of our seeds. What is known of a reference that is built in is not
-// taken for a modified one.
+// A random reference with a single pause trace has no range of pauses; its number must be
+// near the range of our seeds. The range of a built-in reference is not used for a
+// modified one.
 func TestReferenceOneTrace(t *testing.T) {
 	tolerances, err := Tolerances()
 	if err != nil {
@@ -90,26 +90,26 @@ func TestReferenceOneTrace(t *testing.T) {
 			continue
 		}
 		for _, s := range []struct {
-			pauses int
-			recall bool
-			bad    string
+			pauses        int
+			addKnownRange bool
+			bad           string
 		}{
 			{234, true, ""},
-			{702, false, "the reference has 702 pauses; our seeds allow "},
+			{702, false, "the reference has 702 pauses (expected "},
 			{235, false, ""},
 		} {
 			c.Ref.Range, c.Ref.Pauses.Value = Optional[span]{}, s.pauses
-			if err := c.recall(); err != nil {
+			if err := c.addKnownRange(); err != nil {
 				t.Fatal(err)
 			}
-			if c.Ref.Range.Given != s.recall {
+			if c.Ref.Range.Given != s.addKnownRange {
 				t.Errorf("%d pauses: the range is %+v", s.pauses, c.Ref.Range)
 			}
 			f, err := c.Compare(context.Background(), run.Fast, tolerances[c.Algorithm][run.Fast])
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Join(f.Problems, "; "); f.OneTrace == s.recall || (got == "") != (s.bad == "") || !strings.HasPrefix(got, s.bad) {
+			if got := strings.Join(f.Problems, "; "); f.OneTrace == s.addKnownRange || (got == "") != (s.bad == "") || !strings.HasPrefix(got, s.bad) {
 				t.Errorf("%d pauses: one trace %t, %q, want %q", s.pauses, f.OneTrace, got, s.bad)
 			}
 		}

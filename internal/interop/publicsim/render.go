@@ -16,8 +16,7 @@ var document = template.Must(template.New("fidelity").Funcs(template.FuncMap{
 	"row": func(cells []string) string { return "| " + strings.Join(cells, " | ") + " |" },
 }).Parse(documentText))
 
-// Render writes the document about the agreement: the same bytes for the same
-// results.
+// Render writes docs/fidelity.md. Equal results give equal bytes.
 func Render(w io.Writer, rows []*Fidelity) error {
 	table := [][]string{append(slices.Clone(Columns), "verdict"), slices.Repeat([]string{"---"}, len(Columns)+1)}
 	for _, f := range rows {
@@ -26,19 +25,18 @@ func Render(w io.Writer, rows []*Fidelity) error {
 	return document.Execute(w, table)
 }
 
-// Verdict says whether the demands are met.
+// Verdict returns "ok", or lists the tolerances that are exceeded.
 func (f *Fidelity) Verdict() string {
 	switch {
 	case len(f.Problems) > 0:
 		return strings.Join(f.Problems, "; ")
 	case !f.Demands:
-		return "nothing is demanded"
+		return "no tolerance"
 	}
 	return "ok"
 }
 
-// pair is a statistic of ours and of the reference, where that is random its
-// range.
+// pair formats a statistic of ours and of the reference; random runs show a range.
 func (f *Fidelity) pair(ours, ref, low, high float64) string {
 	switch {
 	case f.OneRun:
@@ -66,7 +64,7 @@ func (f *Fidelity) pauses() string {
 	return ours + "/" + ref
 }
 
-// Row is what a table shows of a comparison.
+// Row returns the cells of a comparison's table row; see Columns.
 func (f *Fidelity) Row() []string {
 	return []string{
 		f.Folder, f.Algorithm, string(f.Engine), fmt.Sprint(f.Flows), fmt.Sprint(f.Exact), fmt.Sprint(f.Within),
@@ -76,7 +74,7 @@ func (f *Fidelity) Row() []string {
 	}
 }
 
-// Columns are the heads of Row.
+// Columns are the headings of Row.
 var Columns = []string{
 	"folder", "cc", "engine", "flows", "exact", "within 1 %", "median diff", "p99 diff",
 	"slowdown p50 ours/ref", "p95", "p99", "mean", "pauses ours/ref",

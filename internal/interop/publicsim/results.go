@@ -16,10 +16,10 @@ type Done struct {
 	SrcPort, DstPort int
 	Size             units.Bytes
 	Start, FCT       units.Time
-	Alone            units.Time // the formula of the public simulator, see Standalone
+	Alone            units.Time // standalone FCT by the public simulator's formula
 }
 
-// address is the IP of a host.
+// address returns the IP address of a host.
 func address(node int) uint32 {
 	return 0x0b000001 + uint32(node/256)*0x10000 + uint32(node%256)*0x100
 }
@@ -41,9 +41,8 @@ func WriteFCT(w io.Writer, flows []Done) error {
 	return out.Flush()
 }
 
-// leastOfFCT is what the numbers of a completed flow must be at least: no flow
-// takes no time.
-var leastOfFCT = [6]int64{0, 0, 1, 0, 1, 1}
+// minFCT has the smallest valid numbers of a line of fct.txt; times of a flow are not 0.
+var minFCT = [6]int64{0, 0, 1, 0, 1, 1}
 
 // ReadFCT reads a file of completed flows.
 func ReadFCT(path string) ([]Done, error) {
@@ -59,19 +58,19 @@ func parseFCT(t *text) ([]Done, error) {
 	seen := make(map[[4]int]int)
 	for _, line := range t.lines {
 		if len(line) != 8 {
-			return nil, t.fail(line[0], "a completed flow has %d fields; expected 8: sip dip sport dport bytes start_ns fct_ns standalone_ns", len(line))
+			return nil, t.fail(line[0], "a completed flow has %d fields (expected 8: sip dip sport dport bytes start_ns fct_ns standalone_ns)", len(line))
 		}
 		var d Done
 		for i, to := range []*int{&d.Src, &d.Dst} {
 			ip, err := strconv.ParseUint(line[i].text, 16, 32)
 			if err != nil || address(nodeOf(uint32(ip))) != uint32(ip) {
-				return nil, t.fail(line[i], "address is %q; expected eight hexadecimal digits such as 0b000001", line[i].text)
+				return nil, t.fail(line[i], "address is %q (expected eight hexadecimal digits, such as 0b000001)", line[i].text)
 			}
 			*to = nodeOf(uint32(ip))
 		}
 		var v [6]int64
 		for i := range v {
-			n, err := t.number(line[2+i], "field", leastOfFCT[i], int64(units.MaxTime/units.Nanosecond))
+			n, err := t.number(line[2+i], "field", minFCT[i], int64(units.MaxTime/units.Nanosecond))
 			if err != nil {
 				return nil, err
 			}
@@ -80,21 +79,21 @@ func parseFCT(t *text) ([]Done, error) {
 		d.SrcPort, d.DstPort, d.Size = int(v[0]), int(v[1]), units.Bytes(v[2])
 		d.Start, d.FCT, d.Alone = units.Time(v[3])*units.Nanosecond, units.Time(v[4])*units.Nanosecond, units.Time(v[5])*units.Nanosecond
 		if at := seen[d.key()]; at != 0 {
-			return nil, t.fail(line[0], "the flow stands on line %d already", at)
+			return nil, t.fail(line[0], "the flow is repeated: it is already on line %d", at)
 		}
 		seen[d.key()] = line[0].line
 		flows = append(flows, d)
 	}
 	if len(flows) == 0 {
-		return nil, t.short("a flow that is complete")
+		return nil, t.failEnd("a completed flow")
 	}
 	return flows, nil
 }
 
-// PauseKind is what happened to a pause.
+// PauseKind is the kind of an event in pfc.txt.
 type PauseKind int
 
-// The numbers of pfc.txt.
+// Kinds of events, with the numbers of pfc.txt.
 const (
 	ResumeReceived PauseKind = iota
 	PauseReceived
@@ -139,7 +138,7 @@ func parsePFC(t *text) ([]Pause, error) {
 	var pauses []Pause
 	for _, line := range t.lines {
 		if len(line) != 5 {
-			return nil, t.fail(line[0], "a pause has %d fields; expected 5: time_ns node nodetype port type", len(line))
+			return nil, t.fail(line[0], "a pause has %d fields (expected 5: time_ns node nodetype port type)", len(line))
 		}
 		var v [5]int64
 		high := [5]int64{int64(units.MaxTime / units.Nanosecond), maxNodes - 1, 1, 1 << 16, int64(ResumeSent)}
@@ -155,8 +154,8 @@ func parsePFC(t *text) ([]Pause, error) {
 	return pauses, nil
 }
 
-// Routes are the next hops of each switch towards each host, in the order that
-// ECMP counts them.
+// Routes has the next hops of each switch to each host, in the order in which ECMP numbers
+// them.
 type Routes map[[2]int][]int
 
 // ReadRoutes reads lines of "switch host nexthop nexthop ...".
@@ -176,7 +175,7 @@ func parseRoutes(t *text, f *Fabric) (Routes, error) {
 	r := make(Routes)
 	for _, line := range t.lines {
 		if len(line) < 3 {
-			return nil, t.fail(line[0], "a route has %d fields; expected a switch, a host and next hops", len(line))
+			return nil, t.fail(line[0], "a route has %d fields (expected a switch, a host and next hops)", len(line))
 		}
 		var v []int
 		for _, w := range line {
@@ -187,14 +186,14 @@ func parseRoutes(t *text, f *Fabric) (Routes, error) {
 			v = append(v, int(n))
 			switch i := len(v) - 1; {
 			case i == 1 && f.Switch[n]:
-				return nil, t.fail(w, "node %d is a switch; routes lead to hosts", n)
+				return nil, t.fail(w, "node %d is a switch (expected a host as the destination)", n)
 			case i > 1 && !linked[[2]int{v[0], int(n)}]:
-				return nil, t.fail(w, "node %d is no neighbour of node %d", n, v[0])
+				return nil, t.fail(w, "node %d is not a neighbour of node %d", n, v[0])
 			}
 		}
 		k := [2]int{v[0], v[1]}
 		if _, twice := r[k]; twice {
-			return nil, t.fail(line[0], "the routes of switch %d to host %d are given twice", v[0], v[1])
+			return nil, t.fail(line[0], "the routes from switch %d to host %d are repeated", v[0], v[1])
 		}
 		r[k] = v[2:]
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// Run is a run of the files of the public simulator. It watches the pauses of the run.
+// Run is a run of the public simulator's files. It records the pauses of the run.
 type Run struct {
 	*fabric.Fabric
-	in      *Input
-	numbers []int // of nodes in the files, by node of the graph
-	spies   []*spy
+	in        *Input
+	numbers   []int // number in the files of each node of the graph
+	recorders []*pauseRecorder
 }
 
-// Build builds the scenario that the files became, for run.Prepare with the same options:
-// it adds itself to their watchers.
+// Build builds the scenario made from the files, for run.Prepare with the same options. It
+// adds the Run to their watchers.
 func (in *Input) Build(c *scenario.Config, o *run.Options) (*Run, error) {
 	r := &Run{in: in, numbers: in.numbers()}
 	o.Watchers = append(o.Watchers, r)
@@ -29,8 +29,7 @@ func (in *Input) Build(c *scenario.Config, o *run.Options) (*Run, error) {
 	return r, in.locate(err)
 }
 
-// numbers returns the number of each node in the files, in the order of the graph: hosts
-// come first.
+// numbers returns the number in the files of each node of the graph, which has hosts first.
 func (in *Input) numbers() []int {
 	numbers := make([]int, 0, in.Fabric.Nodes)
 	for _, sw := range []bool{false, true} {
@@ -43,7 +42,7 @@ func (in *Input) numbers() []int {
 	return numbers
 }
 
-// Done returns the completed flows in the order of their completion.
+// Done returns the completed flows in order of completion.
 func (r *Run) Done() []Done {
 	var list []Done
 	for i, f := range r.in.Flows {
@@ -65,16 +64,16 @@ func compare(a, b units.Time) int {
 	return 0
 }
 
-// alone is the completion time by the formula of the public simulator: the base
-// round trip, and the whole flow with headers on the slowest link.
+// alone returns the standalone FCT by the public simulator's formula: the base round trip
+// plus the transmission time of the flow with headers on the slowest link.
 func (in *Input) alone(f *Flow) units.Time {
 	t := in.paths().trips[[2]int{f.Src, f.Dst}]
 	packets := (f.Size + in.Settings.Payload - 1) / in.Settings.Payload
-	return whole(t.rtt + t.rate.TxTime(f.Size+packets*header))
+	return truncate(t.rtt + t.rate.TxTime(f.Size+packets*header))
 }
 
-// spy notes the pauses of a node.
-type spy struct {
+// pauseRecorder records the pauses of a node.
+type pauseRecorder struct {
 	probe.Ignore
 	node int
 	host bool
@@ -82,20 +81,20 @@ type spy struct {
 }
 
 // Paused implements probe.Sink.
-func (s *spy) Paused(now units.Time, port int, from, to packet.ClassMask) {
+func (s *pauseRecorder) Paused(now units.Time, port int, from, to packet.ClassMask) {
 	s.note(now, port, from, to, PauseSent, ResumeSent)
 }
 
 // Blocked implements probe.Sink.
-func (s *spy) Blocked(now units.Time, port int, from, to packet.ClassMask) {
+func (s *pauseRecorder) Blocked(now units.Time, port int, from, to packet.ClassMask) {
 	s.note(now, port, from, to, PauseReceived, ResumeReceived)
 }
 
 // Sink implements run.Watcher.
 func (r *Run) Sink(node int) probe.Sink {
 	n := r.numbers[node]
-	s := &spy{node: n, host: !r.in.Fabric.Switch[n]}
-	r.spies = append(r.spies, s)
+	s := &pauseRecorder{node: n, host: !r.in.Fabric.Switch[n]}
+	r.recorders = append(r.recorders, s)
 	return s
 }
 
@@ -105,17 +104,17 @@ func (r *Run) Bind(*fabric.Fabric) error { return nil }
 // Flush implements run.Watcher.
 func (r *Run) Flush() error { return nil }
 
-// Pauses returns what happened to pauses, by time.
+// Pauses returns the recorded pauses in order of time.
 func (r *Run) Pauses() []Pause {
 	var all []Pause
-	for _, s := range r.spies {
+	for _, s := range r.recorders {
 		all = append(all, s.seen...)
 	}
 	slices.SortStableFunc(all, func(a, b Pause) int { return compare(a.At, b.At) })
 	return all
 }
 
-func (s *spy) note(now units.Time, port int, from, to packet.ClassMask, on, off PauseKind) {
+func (s *pauseRecorder) note(now units.Time, port int, from, to packet.ClassMask, on, off PauseKind) {
 	if to&^from != 0 {
 		s.seen = append(s.seen, Pause{now, s.node, s.host, port + 1, on})
 	}

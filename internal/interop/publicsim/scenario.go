@@ -17,20 +17,20 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// Input is a run of the public simulator: its three files.
+// Input is the input of a run of the public simulator: settings, topology and flows.
 type Input struct {
 	Settings *Settings
 	Fabric   *Fabric
 	Flows    []Flow
-	Routes   Routes // nil: not stated
+	Routes   Routes // nil: not given
 
-	linkLines, flowLines []int // where each link and flow stands in its file
+	linkLines, flowLines []int // line of each link and flow
 
 	once  sync.Once
-	known *paths // see paths
+	known *paths // cached by paths
 }
 
-// Read reads a configuration and the files that it names.
+// Read reads a configuration and the files it refers to.
 func Read(config string) (*Input, error) {
 	s, err := ReadSettings(config)
 	if err != nil {
@@ -44,14 +44,14 @@ func Read(config string) (*Input, error) {
 	if in.Fabric, err = parseFabric(t); err != nil {
 		return nil, err
 	}
-	in.linkLines = t.last(len(in.Fabric.Links))
+	in.linkLines = t.lastLines(len(in.Fabric.Links))
 	if t, err = open(s.Flows); err != nil {
 		return nil, err
 	}
 	if in.Flows, err = parseFlows(t, in.Fabric); err != nil {
 		return nil, err
 	}
-	in.flowLines = t.last(len(in.Flows))
+	in.flowLines = t.lastLines(len(in.Flows))
 	in.Routes, err = ReadRoutes(filepath.Join(filepath.Dir(config), "routes.txt"), in.Fabric)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -59,25 +59,24 @@ func Read(config string) (*Input, error) {
 	return in, nil
 }
 
-// Facts of the public simulator that its files do not state.
+// Constants of the public simulator; sizes are in bytes.
 const (
 	header      = 48 // of a data packet
-	intHeader   = 42 // of telemetry, whatever the number of hops
+	intHeader   = 42 // of telemetry, for any number of hops
 	stampHeader = 8  // of a time stamp
 	ackSize     = 60
 	intAckSize  = 88
 	pfcFrame    = 43
-	ackQueue    = 3    // ACKs of hosts wait in one queue, which pauses of this class stop
-	alphaDen    = 8    // thresholds are 1/8 of what is free
+	ackQueue    = 3    // ACKs of hosts wait in one queue, which pauses of this class block
+	alphaDen    = 8    // thresholds are 1/8 of the free bytes
 	headroomRTT = 3    // headroom in units of rate x delay
-	xon         = 1248 // a queue resumes below this,
+	xon         = 1248 // a queue resumes below this occupancy,
 	xonOffset   = 2496 // or this far below its threshold
 
 	nackInterval = 500 * units.Microsecond
 )
 
-// nodeName is the name of a node in a scenario. Hosts and switches are numbered
-// together.
+// nodeName returns the name of a node in the scenario. Hosts and switches share numbers.
 func (in *Input) nodeName(n int) string {
 	if in.Fabric.Switch[n] {
 		return fmt.Sprintf("switch%d", n)
@@ -85,9 +84,9 @@ func (in *Input) nodeName(n int) string {
 	return fmt.Sprintf("host%d", n)
 }
 
-// Scenario describes the run with a congestion control. Compat makes it agree with
-// the public simulator in what that does wrong or otherwise, too. Nothing is left
-// to the run: the scenario alone gives the same results.
+// Scenario converts the input to a scenario with the given congestion control. Compat also
+// reproduces the quirks of the public simulator. The scenario is complete: it gives the
+// same results without the input files.
 func (in *Input) Scenario(algorithm string, compat bool) (*scenario.Config, error) {
 	s := in.Settings
 	if err := in.check(algorithm, compat); err != nil {
@@ -122,13 +121,13 @@ func (in *Input) Scenario(algorithm string, compat bool) (*scenario.Config, erro
 	return c, nil
 }
 
-// modes are the numbers of CC_MODE, and whether an algorithm has a window.
+// modes has the CC_MODE of each algorithm, and whether it has a window.
 var modes = map[string]struct {
 	number int64
 	window bool
 }{"dcqcn": {1, false}, "hpcc": {3, true}, "powertcp": {3, true}, "theta-powertcp": {3, true}, "timely": {7, false}}
 
-// check refuses settings that contradict the algorithm or what is built.
+// check rejects settings that contradict the algorithm or are not supported.
 func (in *Input) check(algorithm string, compat bool) error {
 	s := in.Settings
 	if m, known := modes[algorithm]; known {
@@ -136,17 +135,17 @@ func (in *Input) check(algorithm string, compat bool) error {
 			key  string
 			have Optional[bool]
 		}{{"HAS_WIN", s.Window}, {"VAR_WIN", s.VarWindow}} {
-			// Without a window, nothing asks whether it would vary.
+			// Without a window, VAR_WIN has no effect.
 			if k.have.Given && k.have.Value != m.window && (m.window || k.key == "HAS_WIN") {
-				return s.wrong(k.key, "is %d; only %d is supported with %s", bit(k.have.Value), bit(m.window), algorithm)
+				return s.wrong(k.key, "is %d (expected %d with %s)", bit(k.have.Value), bit(m.window), algorithm)
 			}
 		}
 		if s.Mode.Given && s.Mode.Value != m.number {
-			return s.wrong("CC_MODE", "is %d; %s, which --cc or the folder names, is %d", s.Mode.Value, algorithm, m.number)
+			return s.wrong("CC_MODE", "is %d (expected %d for %s, the algorithm of --cc or the folder)", s.Mode.Value, m.number, algorithm)
 		}
 	}
 	if len(in.Flows) == 0 {
-		return inputError(s.Flows, 1, 1, errors.New("there are no flows; allowed: one at least"))
+		return inputError(s.Flows, 1, 1, errors.New("there are no flows (expected at least one)"))
 	}
 	if algorithm == "hpcc" || algorithm == "powertcp" {
 		for i, l := range in.Fabric.Links {
@@ -158,17 +157,17 @@ func (in *Input) check(algorithm string, compat bool) error {
 	for i := range in.Flows {
 		if at := in.Flows[i].Start; at >= s.Stop {
 			return inputError(s.Flows, lineOf(in.flowLines, i), 1,
-				fmt.Errorf("the flow starts at %s, but the run ends at %s; allowed: before SIMULATOR_STOP_TIME", at, s.Stop))
+				fmt.Errorf("the flow starts at %s (expected before SIMULATOR_STOP_TIME, %s)", at, s.Stop))
 		}
 	}
 	if !compat {
 		return nil
 	}
 	if len(s.Downs) > 0 {
-		return s.wrong("LINK_DOWN", "is not supported with --compat ns3, where paths are fixed before the run; allowed: 0 0 0, or a run without --compat")
+		return s.wrong("LINK_DOWN", "is not supported with --compat ns3, which fixes paths before the run (expected 0 0 0); fix: omit --compat")
 	}
 	if s.AckEvery > s.Payload {
-		return s.wrong("L2_ACK_INTERVAL", "is %d; allowed with --compat ns3: at most the payload, so that every packet is acknowledged", s.AckEvery)
+		return s.wrong("L2_ACK_INTERVAL", "is %d (expected at most the payload with --compat ns3, which acknowledges every packet)", s.AckEvery)
 	}
 	return nil
 }
@@ -180,7 +179,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// classes returns the priorities of the flows in rising order.
+// classes returns the priorities of the flows in ascending order.
 func (in *Input) classes() []int {
 	var list []int
 	for i := range in.Flows {
@@ -192,7 +191,7 @@ func (in *Input) classes() []int {
 	return list
 }
 
-// faults are damaged frames and failing links.
+// faults returns corruption and link failures as faults of the scenario.
 func (in *Input) faults() ([]scenario.Fault, error) {
 	s := in.Settings
 	var list []scenario.Fault
@@ -208,10 +207,10 @@ func (in *Input) faults() ([]scenario.Fault, error) {
 	for _, d := range s.Downs {
 		var to *neighbour
 		if max(d.A, d.B) < in.Fabric.Nodes {
-			to = in.paths().towards(d.A, d.B)
+			to = in.paths().linkTo(d.A, d.B)
 		}
 		if to == nil {
-			return nil, s.wrong("LINK_DOWN", "names nodes %d and %d; allowed: two ends of a link", d.A, d.B)
+			return nil, s.wrong("LINK_DOWN", "has nodes %d and %d (expected the two ends of a link)", d.A, d.B)
 		}
 		if d.At < s.Stop {
 			list = append(list, scenario.Fault{At: d.At, Link: in.linkName(to.link), DownFor: s.Stop})
@@ -220,8 +219,7 @@ func (in *Input) faults() ([]scenario.Fault, error) {
 	return list, nil
 }
 
-// linkName is the name of a link in a scenario, where each of several cables between
-// two nodes has a number.
+// linkName returns the name of a link in the scenario. Parallel links have a number.
 func (in *Input) linkName(link int) string {
 	l := &in.Fabric.Links[link]
 	name := in.nodeName(l.A) + "-" + in.nodeName(l.B)
@@ -267,7 +265,7 @@ func (in *Input) hosts(h scenario.Hosts, algorithm string, compat bool) (scenari
 	}
 	h.Telemetry = scenario.Telemetry{Header: intHeader, Ack: intAckSize - ackSize}
 	h.CNP.Mode = "ack"
-	h.Reliability.Timeout, h.Reliability.MaxTimeout = units.Second, units.Second // it has none
+	h.Reliability.Timeout, h.Reliability.MaxTimeout = units.Second, units.Second // the public simulator has no timeout
 	h.Reliability.NackInterval = nackInterval
 	choice, err := scenario.Choose("cc", algorithm)
 	if err != nil {
@@ -281,7 +279,7 @@ func (in *Input) hosts(h scenario.Hosts, algorithm string, compat bool) (scenari
 		}
 		p.AlphaInterval, p.CutInterval, p.RiseInterval, p.G = s.AlphaEvery, s.CutEvery, s.RiseEvery, s.G
 		p.FastRecovery, p.AI, p.HAI, p.MinRate, p.ClampTarget = int(s.FastSteps), s.AI, s.HAI, s.MinRate, s.Clamp
-		if compat { // its order of simultaneous events, and its rounding
+		if compat { // the order of simultaneous events, and rounding
 			p.FirstCutDelay, p.AlphaDelay, p.Truncate = units.Nanosecond, units.Picosecond, true
 		}
 	case *cc.HPCCParams:
@@ -295,7 +293,7 @@ func (in *Input) hosts(h scenario.Hosts, algorithm string, compat bool) (scenari
 		}
 		p.Eta, p.MinRate = s.Target, s.MinRate
 	case *cc.ThetaParams:
-		// It is part of PowerTCP there, whose packets carry records all the same.
+		// The public simulator implements it in PowerTCP, whose packets carry telemetry anyway.
 		h.Header, h.Ack.Size = header+intHeader, intAckSize
 		if err := p.ApplyPreset("hpcc-sim"); err != nil {
 			return h, err
@@ -312,20 +310,19 @@ func (in *Input) hosts(h scenario.Hosts, algorithm string, compat bool) (scenari
 	return h, nil
 }
 
-// list is the flows, with compat on the paths that the public simulator's ECMP
-// would choose. Answers hash with source and destination swapped, so they take
-// other ones.
+// list returns the flows. With compat, they take the paths that the public simulator's ECMP
+// chooses. ACKs hash with source and destination swapped, so they take other paths.
 func (in *Input) list(compat bool) (*workload.List, error) {
 	l := &workload.List{}
 	for i := range in.Flows {
 		f := &in.Flows[i]
 		w := workload.FlowSpec{From: in.nodeName(f.Src), To: in.nodeName(f.Dst), Size: f.Size, Start: f.Start, Class: strconv.Itoa(f.Class)}
 		if compat {
-			w.Via = in.names(in.paths().way(f.Src, f.Dst, f.SrcPort, f.DstPort))
-			w.Back = in.names(in.paths().way(f.Dst, f.Src, f.DstPort, f.SrcPort))
+			w.Via = in.names(in.paths().route(f.Src, f.Dst, f.SrcPort, f.DstPort))
+			w.Back = in.names(in.paths().route(f.Dst, f.Src, f.DstPort, f.SrcPort))
 			if len(w.Via) == 0 || len(w.Back) == 0 {
 				return nil, inputError(in.Settings.Flows, lineOf(in.flowLines, i), 1,
-					fmt.Errorf("there is no route from node %d to node %d and back; allowed: hosts that links connect", f.Src, f.Dst))
+					fmt.Errorf("there is no route from node %d to node %d and back (expected connected hosts)", f.Src, f.Dst))
 			}
 		}
 		l.Flows = append(l.Flows, w)
@@ -333,11 +330,11 @@ func (in *Input) list(compat bool) (*workload.List, error) {
 	return l, nil
 }
 
-// names writes a route as a scenario does: the port of a switch where several links
-// lead to the same neighbour.
-func (in *Input) names(way []hop) []string {
+// names returns a route in the form of a scenario: switches, with output ports if the
+// fabric has parallel links.
+func (in *Input) names(route []hop) []string {
 	var list []string
-	for _, h := range way {
+	for _, h := range route {
 		name := in.nodeName(h.node)
 		if in.paths().parallel {
 			name = fmt.Sprintf("%s.port%d", name, h.port)

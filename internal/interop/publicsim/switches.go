@@ -11,65 +11,65 @@ import (
 	"github.com/xoff-net/xoff/scheme/mark"
 )
 
-// portKind is what the settings of a port depend on.
+// portKind has the properties of a link on which the settings of a port depend.
 type portKind struct {
 	rate  units.Rate
 	delay units.Time
 }
 
-// headroom of a queue, as the public simulator computes it: in whole bytes before
-// the factor.
+// headroom returns the headroom of a queue. Like in the public simulator, rate x delay is
+// rounded to whole bytes before the factor.
 func (k portKind) headroom() units.Bytes {
 	return k.rate.In(k.delay) * headroomRTT
 }
 
-// switches describes memory, PFC and marking of the switches: what most have, and
-// exceptions.
+// switches returns memory, PFC and marking of the switches: the most common settings, and
+// overrides.
 func (in *Input) switches(s scenario.Switch, compat bool) (scenario.Switch, error) {
 	ports := in.ports()
-	usual := mostOf(ports)
+	common := mostCommon(ports)
 	s.Ports = 0
 	s.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{Alpha: units.Ratio{Num: 1, Den: alphaDen},
 		AlphaLossy: units.Ratio{Num: 1, Den: 1}}}
 	s.FlowControl = scenario.Choice{Name: "sonic", Params: &flowctl.SONiCParams{
-		Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: usual.headroom()}, Xon: xon, Offset: xonOffset,
+		Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: common.headroom()}, Xon: xon, Offset: xonOffset,
 	}}
 	s.Scheduler = scenario.Scheduler{Choice: scenario.Choice{Name: "rr"}, Strict: []string{"control"}, Groups: []string{"rdma"}}
 	s.ECN.Classes, s.ECN.At = []string{"rdma"}, "dequeue"
 	var err error
-	if s.ECN.Choice, err = in.marking(usual.rate); err != nil {
+	if s.ECN.Choice, err = in.marking(common.rate); err != nil {
 		return s, err
 	}
 	if compat {
 		s.PFC.Hold, s.PFC.Coalesce = "indefinite", false
 	}
-	sizes := make([][]units.Bytes, len(ports)) // one entry for each switch
+	sizes := make([][]units.Bytes, len(ports)) // one entry per switch
 	for n := range ports {
 		if in.Fabric.Switch[n] {
 			sizes[n] = []units.Bytes{in.memory(ports[n])}
 		}
 	}
-	s.Buffer = scenario.Buffer{Size: mostOf(sizes), Cell: 1, ReserveFor: "cabled"}
+	s.Buffer = scenario.Buffer{Size: mostCommon(sizes), Cell: 1, ReserveFor: "cabled"}
 	for n, size := range sizes {
 		if len(size) > 0 && size[0] != s.Buffer.Size {
 			s.Overrides = append(s.Overrides, scenario.Override{Match: in.nodeName(n),
 				Keys: scenario.NewPatch("buffer", scenario.NewPatch("size", exact(size[0])))})
 		}
 	}
-	return s, in.exceptions(&s, ports, usual)
+	return s, in.exceptions(&s, ports, common)
 }
 
-// exact writes a size so that it is read back as it is.
+// exact formats a size without rounding.
 func exact(b units.Bytes) string { return fmt.Sprintf("%dB", int64(b)) }
 
-// exceptions are the ports that are not as most are.
-func (in *Input) exceptions(s *scenario.Switch, ports [][]portKind, usual portKind) error {
-	for _, k := range kindsOf(ports) {
+// exceptions adds overrides for ports that differ from the most common kind.
+func (in *Input) exceptions(s *scenario.Switch, ports [][]portKind, common portKind) error {
+	for _, k := range distinct(ports) {
 		var keys []any
-		if k.headroom() != usual.headroom() {
+		if k.headroom() != common.headroom() {
 			keys = append(keys, "flow_control", scenario.NewPatch("headroom", exact(k.headroom())))
 		}
-		if k.rate != usual.rate {
+		if k.rate != common.rate {
 			m, err := in.marking(k.rate)
 			if err != nil {
 				return err
@@ -88,8 +88,8 @@ func (in *Input) exceptions(s *scenario.Switch, ports [][]portKind, usual portKi
 	return nil
 }
 
-// patterns name the ports of a kind: all that lead to hosts together, others one by
-// one.
+// patterns returns match patterns for the ports of a kind: a single pattern if they are
+// exactly the ports to hosts, else one per port.
 func (in *Input) patterns(ports [][]portKind, k portKind) []string {
 	toHost := make([][]bool, len(ports))
 	for _, l := range in.Fabric.Links {
@@ -125,8 +125,8 @@ func (in *Input) ports() [][]portKind {
 	return list
 }
 
-// kindsOf returns the different entries of lists, in the order of their first use.
-func kindsOf[T comparable](lists [][]T) []T {
+// distinct returns the distinct entries of lists, in order of first use.
+func distinct[T comparable](lists [][]T) []T {
 	var kinds []T
 	seen := make(map[T]bool)
 	for _, l := range lists {
@@ -140,8 +140,8 @@ func kindsOf[T comparable](lists [][]T) []T {
 	return kinds
 }
 
-// mostOf returns the entry that occurs most often, the first of several.
-func mostOf[T comparable](lists [][]T) T {
+// mostCommon returns the most common entry; among equally common ones, the first.
+func mostCommon[T comparable](lists [][]T) T {
 	count := make(map[T]int)
 	for _, l := range lists {
 		for _, k := range l {
@@ -149,7 +149,7 @@ func mostOf[T comparable](lists [][]T) T {
 		}
 	}
 	var most T
-	for _, k := range kindsOf(lists) {
+	for _, k := range distinct(lists) {
 		if count[k] > count[most] {
 			most = k
 		}
@@ -157,8 +157,8 @@ func mostOf[T comparable](lists [][]T) T {
 	return most
 }
 
-// memory of a switch: a shared pool, and headroom for every port and class beside
-// it.
+// memory returns the buffer of a switch: the shared pool plus headroom for every port and
+// class.
 func (in *Input) memory(ports []portKind) units.Bytes {
 	size := units.Bytes(in.Settings.BufferMB) * units.MiB
 	for _, k := range ports {
@@ -167,7 +167,7 @@ func (in *Input) memory(ports []portKind) units.Bytes {
 	return size
 }
 
-// marking is RED for ports of a rate.
+// marking returns the ECN scheme for ports of a rate.
 func (in *Input) marking(rate units.Rate) (scenario.Choice, error) {
 	s := in.Settings
 	if !s.Marks || len(s.ECN) == 0 {
@@ -178,11 +178,11 @@ func (in *Input) marking(rate units.Rate) (scenario.Choice, error) {
 		case m.Rate != rate:
 		case m.Pmax == 0:
 			return scenario.Choice{}, s.wrong("PMAX_MAP",
-				"has no probability above 0 for links of %s; allowed: one for every rate of the topology", rate)
+				"has no probability above 0 for links of %s (expected one for every rate of the topology)", rate)
 		default:
 			return scenario.Choice{Name: "red", Params: &mark.REDParams{KMin: m.Kmin, KMax: m.Kmax, PMax: m.Pmax}}, nil
 		}
 	}
 	return scenario.Choice{}, s.wrong("KMIN_MAP",
-		"has no entry for links of %s; allowed: one for every rate of the topology, in KMAX_MAP and PMAX_MAP too", rate)
+		"has no entry for links of %s (expected one for every rate of the topology, in KMAX_MAP and PMAX_MAP, too)", rate)
 }

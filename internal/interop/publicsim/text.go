@@ -1,6 +1,6 @@
-// Package publicsim reads and writes the files of the public RDMA simulators that
-// grew out of HPCC's: configuration, topology, flows, completion times, pauses,
-// routes. It turns them into scenarios and holds results against them.
+// Package publicsim reads and writes the files of HPCC's public ns-3 simulator and its
+// descendants, for xoff run --hpcc and xoff fidelity. It converts configuration, topology
+// and flows to scenarios, and compares results with the simulator's.
 package publicsim
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/xoff-net/xoff/internal/yaml"
 )
 
-// inputError is an error at a place of a file.
+// inputError returns an error at a location of a file.
 func inputError(file string, line, column int, err error) error {
 	return &yaml.InputError{File: file, Line: line, Column: column, Err: err}
 }
 
-// word is a piece of a line, with its place.
+// word is a word of a line, with its location.
 type word struct {
 	text         string
 	line, column int
 }
 
-// text is a file as lines of words. Empty lines and comments are left out.
+// text is a file as lines of words, without empty lines and comments.
 type text struct {
 	file  string
 	lines [][]word
@@ -42,7 +42,7 @@ func open(path string) (*text, error) {
 	return split(path, data)
 }
 
-// maxLine bounds a line: routes of a large fabric fit many times over.
+// maxLine is the longest accepted line, in bytes.
 const maxLine = 1 << 20
 
 func split(file string, data []byte) (*text, error) {
@@ -81,60 +81,60 @@ func wordsOf(line string, number int) []word {
 	return words
 }
 
-// fail describes a mistake at a word.
+// fail returns an error at a word.
 func (t *text) fail(w word, format string, args ...any) error {
 	return inputError(t.file, w.line, w.column, fmt.Errorf(format, args...))
 }
 
-// short describes a file that ends too early.
-func (t *text) short(want string) error {
-	return inputError(t.file, t.end+1, 1, fmt.Errorf("the file ends here; expected %s", want))
+// failEnd returns an error for a file that ends too early.
+func (t *text) failEnd(want string) error {
+	return inputError(t.file, t.end+1, 1, fmt.Errorf("the file ends early (expected %s)", want))
 }
 
-// number reads an integer between bounds.
+// number parses an integer between bounds.
 func (t *text) number(w word, what string, low, high int64) (int64, error) {
 	v, err := strconv.ParseInt(w.text, 10, 64)
 	if err != nil || v < low || v > high {
-		return 0, t.fail(w, "%s is %q; allowed: a whole number from %d to %d", what, w.text, low, high)
+		return 0, t.fail(w, "%s is %q (expected a whole number from %d to %d)", what, w.text, low, high)
 	}
 	return v, nil
 }
 
-// share reads a probability.
+// share parses a probability.
 func (t *text) share(w word, what string) (float64, error) {
 	v, err := strconv.ParseFloat(w.text, 64)
 	if err != nil || !(v >= 0 && v <= 1) {
-		return 0, t.fail(w, "%s is %q; allowed: a number from 0 to 1", what, w.text)
+		return 0, t.fail(w, "%s is %q (expected a number from 0 to 1)", what, w.text)
 	}
 	return v, nil
 }
 
-// rate reads bits per second, plain or as 100Gb/s or 100Gbps.
+// rate parses bits per second, as a plain number or as 100Gb/s or 100Gbps.
 func (t *text) rate(w word, what string) (units.Rate, error) {
 	if v, err := strconv.ParseFloat(w.text, 64); err == nil && v >= 1 && v <= 1e14 {
 		return units.Rate(v), nil
 	}
 	r, err := units.ParseRate(strings.Replace(w.text, "b/s", "bps", 1))
 	if err != nil || r <= 0 {
-		return 0, t.fail(w, "%s is %q; allowed: bits per second such as 100000000000, or 100Gbps, or 100Gb/s", what, w.text)
+		return 0, t.fail(w, "%s is %q (expected bits per second, such as 100000000000, 100Gbps or 100Gb/s)", what, w.text)
 	}
 	return r, nil
 }
 
-// delay reads a time with a unit, or plain seconds.
+// delay parses a time with a unit, or plain seconds.
 func (t *text) delay(w word, what string) (units.Time, error) {
 	if v, err := seconds(w.text); err == nil {
 		return v, nil
 	}
 	d, err := units.ParseTime(w.text)
 	if err != nil || d < 0 {
-		return 0, t.fail(w, "%s is %q; allowed: a time such as 1us or 0.001ms, or seconds", what, w.text)
+		return 0, t.fail(w, "%s is %q (expected a time such as 1us or 0.001ms, or seconds)", what, w.text)
 	}
 	return d, nil
 }
 
-// seconds reads a decimal number of seconds. Floating point would round a time
-// such as 0.000105553 away from its nanosecond.
+// seconds parses a decimal number of seconds. It avoids floating point, which cannot
+// represent a time such as 0.000105553 exactly.
 func seconds(s string) (units.Time, error) {
 	if strings.ContainsAny(s, "eE") {
 		v, err := strconv.ParseFloat(s, 64)
@@ -143,14 +143,14 @@ func seconds(s string) (units.Time, error) {
 		}
 		s = strconv.FormatFloat(v, 'f', 12, 64)
 	}
-	whole, fraction, _ := strings.Cut(s, ".")
+	integer, fraction, _ := strings.Cut(s, ".")
 	if len(fraction) > 12 {
 		fraction = fraction[:12]
 	}
-	if whole+fraction == "" {
+	if integer+fraction == "" {
 		return 0, fmt.Errorf("%q is not a number of seconds", s)
 	}
-	digits := whole + fraction + strings.Repeat("0", 12-len(fraction))
+	digits := integer + fraction + strings.Repeat("0", 12-len(fraction))
 	for _, c := range digits {
 		if c < '0' || c > '9' {
 			return 0, fmt.Errorf("%q is not a number of seconds", s)

@@ -9,37 +9,39 @@ import (
 	"github.com/xoff-net/xoff/internal/analysis/chips"
 )
 
-// Completed is what is known of a switch beside its configuration, and what the
-// switch itself would make of both.
+// Completed is the configuration of a switch together with its chip, and with the
+// profiles and pool sizes that the switch derives from both.
 type Completed struct {
 	*Switch
 	Chip   *chips.Chip
 	Lookup *Lookup
-	Memory units.Bytes // of the chip; 0: unknown
-	// Rounded: Memory is known only as it is advertised.
-	Rounded bool
-	Made    []*Profile // that are in no table
-	Missing []Missing
-	// SharedHeadroom: lossless priority groups take headroom from a pool.
+	Memory units.Bytes // packet memory of the chip; 0: unknown
+	// Rounded: Memory is the advertised number, which is rounded.
+	Rounded   bool
+	Generated []*Profile // profiles that the switch creates; no table has them
+	Missing   []Missing
+	// SharedHeadroom: lossless priority groups take their headroom from a shared pool.
 	SharedHeadroom bool
-	// Occupied is what a switch with the dynamic model takes off its memory before
-	// it sizes pools; 0: it does not.
+	// Occupied is the memory that a switch with the dynamic model reserves before it
+	// sizes its pools; 0 in the traditional model.
 	Occupied units.Bytes
-	Wanted   units.Bytes // headroom that lossless priority groups want of the pool
+	Wanted   units.Bytes // headroom that lossless priority groups can take from the pool
 }
 
-// Missing is a lossless priority group for which the switch finds no profile.
+// Missing is a port for which the switch cannot create a lossless profile.
 type Missing struct {
 	Port *Port
-	Name string // of the profile
+	Name string // name of the profile
 	Why  string
+	// Unknown: an input is missing, so that the switch itself may well create the profile.
+	Unknown bool
 }
 
-// losslessPool is the pool of all profiles that a switch makes itself.
+// losslessPool is the pool of all profiles that a switch creates.
 const losslessPool = "ingress_lossless_pool"
 
-// Complete adds what a switch makes itself. Memory replaces what is known of the
-// chip; 0: it does not.
+// Complete adds the profiles and pool sizes that the switch derives itself. It changes
+// s. A memory above 0 replaces the packet memory of the chip.
 func Complete(s *Switch, chip *chips.Chip, lookup *Lookup, memory units.Bytes) *Completed {
 	c := &Completed{Switch: s, Chip: chip, Lookup: lookup, Memory: memory}
 	switch {
@@ -59,7 +61,7 @@ func Complete(s *Switch, chip *chips.Chip, lookup *Lookup, memory units.Bytes) *
 	return c
 }
 
-// EffectiveSpeed is the one by which headroom is chosen.
+// EffectiveSpeed returns the speed that determines the headroom of a port.
 func (c *Completed) EffectiveSpeed(p *Port) units.Rate {
 	if c.Dynamic && p.AutoNeg && p.Advertised > 0 {
 		return p.Advertised
@@ -67,23 +69,26 @@ func (c *Completed) EffectiveSpeed(p *Port) units.Rate {
 	return p.Speed
 }
 
-// fromLookup does what buffermgr does: each port with a cable and pfc_enable gets
-// the profile of its speed and cable on the priority groups of pfc_enable.
+// fromLookup mimics buffermgr: each port with a cable and pfc_enable gets the profile
+// for its speed and cable on the priority groups of pfc_enable.
 func (c *Completed) fromLookup(pool *Pool) {
 	for _, p := range c.Ports {
 		if p.Cable == nil || p.Cable.Metres == 0 || p.QoS == nil || p.QoS.PFC == 0 {
 			continue
 		}
+		if p.Speed == 0 {
+			continue // rule 29
+		}
 		name := fmt.Sprintf("pg_lossless_%d_%s_profile", int64(p.Speed/units.Mbps), p.Cable.Text)
-		profile := c.named(name)
+		profile := c.profileNamed(name)
 		if profile == nil {
 			row, ok := c.Lookup.Find(p.Speed, p.Cable.Text)
 			if !ok {
-				c.missing(p, name)
+				c.addMissing(p, name)
 				continue
 			}
 			profile = &Profile{
-				Place: Place{File: c.Lookup.File}, Name: name, Pool: pool, PoolName: losslessPool, Made: true,
+				Location: Location{File: c.Lookup.File}, Name: name, Pool: pool, PoolName: losslessPool, Generated: true,
 				Size: row.Size, Xon: row.Xon, Xoff: row.Xoff, XonOffset: row.XonOffset, HasXoff: true,
 			}
 			if pool == nil || pool.DynamicTh {
@@ -91,26 +96,26 @@ func (c *Completed) fromLookup(pool *Pool) {
 			} else {
 				profile.HasStatic, profile.StaticTh = true, units.Bytes(row.Threshold)
 			}
-			c.Made = append(c.Made, profile)
+			c.Generated = append(c.Generated, profile)
 		}
 		for _, k := range p.QoS.PFC.List() {
 			if p.PG[k] == nil {
-				p.PG[k] = &PG{Place: p.QoS.Place, Profile: profile, Made: true}
+				p.PG[k] = &PG{Location: p.QoS.Location, Profile: profile, Generated: true}
 			}
 		}
 	}
 }
 
-func (c *Completed) named(name string) *Profile {
+func (c *Completed) profileNamed(name string) *Profile {
 	if p := c.Profile(name); p != nil {
 		return p
 	}
-	return find(c.Made, func(p *Profile) bool { return p.Name == name })
+	return find(c.Generated, func(p *Profile) bool { return p.Name == name })
 }
 
-// missing notes a port for which no profile can be made. One whose priority groups
-// have profiles in the tables loses nothing unless the switch knows of no row.
-func (c *Completed) missing(p *Port, name string) {
+// addMissing records a port for which no profile can be created. Without a lookup file,
+// ports whose priority groups all have profiles in the tables are not recorded.
+func (c *Completed) addMissing(p *Port, name string) {
 	why := fmt.Sprintf("%s has no row for %d Mb/s and %s", lookupName(c.Lookup), int64(p.Speed/units.Mbps), p.Cable.Text)
 	if c.Lookup == nil {
 		covered := true
@@ -118,11 +123,11 @@ func (c *Completed) missing(p *Port, name string) {
 			covered = covered && p.PG[k] != nil
 		}
 		if covered {
-			return // what the file of the switch says cannot be known
+			return // the switch's own lookup file may have the row
 		}
-		why = "no lookup file is given"
+		why = "there is no lookup file"
 	}
-	c.Missing = append(c.Missing, Missing{p, name, why})
+	c.Missing = append(c.Missing, Missing{p, name, why, c.Lookup == nil})
 }
 
 func lookupName(l *Lookup) string {
@@ -132,12 +137,15 @@ func lookupName(l *Lookup) string {
 	return l.File
 }
 
-// compute does what buffermgrdyn does.
+// compute mimics buffermgrdyn.
 func (c *Completed) compute(pool *Pool) {
 	for _, p := range c.Ports {
 		for k, pg := range p.PG {
 			if pg == nil || !pg.Compute && (pg.Profile == nil || !pg.Profile.HeadroomComputed) {
 				continue
+			}
+			if c.Chip.Formula == nil && pg.Compute {
+				c.addUncomputed(p)
 			}
 			if c.Chip.Formula == nil || p.Cable == nil || p.Cable.Metres == 0 || p.Speed == 0 {
 				if pg.Compute {
@@ -162,7 +170,21 @@ func (c *Completed) compute(pool *Pool) {
 	c.computePools(pool)
 }
 
-// computed returns the profile of a port, which others may share.
+// addUncomputed records a port whose profile the chip computes by an unknown formula.
+func (c *Completed) addUncomputed(p *Port) {
+	if n := len(c.Missing); n > 0 && c.Missing[n-1].Port == p {
+		return
+	}
+	cable := "0m"
+	if p.Cable != nil {
+		cable = p.Cable.Text
+	}
+	c.Missing = append(c.Missing, Missing{
+		p, fmt.Sprintf("pg_lossless_%d_%s_profile", int64(p.Speed/units.Mbps), cable), "the formula of " + c.Chip.Name + " for headroom is unknown", true,
+	})
+}
+
+// computed returns the profile for a port. Ports with the same parameters share one.
 func (c *Completed) computed(p *Port, pool *Pool, th int64) *Profile {
 	own := *p
 	own.Speed = c.EffectiveSpeed(p)
@@ -179,34 +201,34 @@ func (c *Completed) computed(p *Port, pool *Pool, th int64) *Profile {
 		b.WriteString("_8lane")
 	}
 	b.WriteString("_profile")
-	if made := find(c.Made, func(q *Profile) bool { return q.Name == b.String() }); made != nil {
+	if made := find(c.Generated, func(q *Profile) bool { return q.Name == b.String() }); made != nil {
 		return made
 	}
 	n := computeHeadroom(c.Chip, &own, p.Cable.Metres, c.Pattern, c.SharedHeadroom)
 	made := &Profile{
-		Place: Place{File: c.File, Table: "BUFFER_PROFILE", Key: b.String()}, Name: b.String(), Pool: pool, PoolName: losslessPool, Made: true,
+		Location: Location{File: c.File, Table: "BUFFER_PROFILE", Key: b.String()}, Name: b.String(), Pool: pool, PoolName: losslessPool, Generated: true,
 		Size: n.Size, Xon: n.Xon, Xoff: n.Xoff, HasXoff: true, HasDynamic: true, DynamicTh: th,
 	}
-	c.Made = append(c.Made, made)
+	c.Generated = append(c.Generated, made)
 	return made
 }
 
-// Parts of the memory of Spectrum that no table has, in bytes.
+// Parts of Spectrum's memory that appear in no table, in bytes.
 const (
-	privateHeadroom = 10 * 1024 // of a lossless port, with a shared headroom pool
-	mirrorBuffer    = 10 * 1024 // of a port that is up
+	privateHeadroom = 10 * 1024 // per lossless port, with a shared headroom pool
+	mirrorBuffer    = 10 * 1024 // per port that is up
 	managementPool  = 256 * 1024
-	leastSharedPool = 655360 // shared headroom pool when nothing needs one
-	lastReserve     = 32 << 20
+	minSharedPool   = 655360 // size of a shared headroom pool that nothing needs
+	spc6Reserve     = 32 << 20
 )
 
-// computePools sizes pools that have no size: what is left of the memory.
+// computePools divides the memory that is not reserved among pools without a size.
 func (c *Completed) computePools(pool *Pool) {
 	if c.Chip.Formula == nil {
 		return
 	}
-	if e := c.Pool("egress_lossless_pool"); e != nil && e.Sized && c.Memory == 0 {
-		c.Memory = e.Size // as the script does when the switch does not know it
+	if e := c.Pool("egress_lossless_pool"); e != nil && e.HasSize && (c.Memory == 0 || c.Rounded) {
+		c.Memory, c.Rounded = e.Size, false // SONiC's script does the same when the memory is unknown
 	}
 	pipeline := units.Bytes(c.Chip.Formula.Pipeline * 1024)
 	occupied, want := units.Bytes(managementPool), units.Bytes(0)
@@ -251,7 +273,7 @@ func (c *Completed) computePools(pool *Pool) {
 		}
 	}
 	if c.Chip.Short == "spc6" {
-		occupied += lastReserve
+		occupied += spc6Reserve
 	}
 	if c.SharedHeadroom {
 		occupied += units.Bytes(lossless) * privateHeadroom
@@ -260,7 +282,7 @@ func (c *Completed) computePools(pool *Pool) {
 			ratio := units.Bytes(max(1, c.Default.Ratio))
 			pool.Computed = true
 			if pool.Xoff = (c.Wanted + ratio - 1) / ratio; pool.Xoff == 0 {
-				pool.Xoff = leastSharedPool
+				pool.Xoff = minSharedPool
 			}
 		}
 		if pool != nil {
@@ -268,23 +290,23 @@ func (c *Completed) computePools(pool *Pool) {
 		}
 	}
 	c.Occupied = occupied
-	c.share(occupied)
+	c.sizePools(occupied)
 }
 
-// share divides what is left between pools without a size.
-func (c *Completed) share(occupied units.Bytes) {
+// sizePools divides the remaining memory among pools without a size.
+func (c *Completed) sizePools(occupied units.Bytes) {
 	if c.Memory == 0 {
 		return
 	}
 	left, unsized := max(0, c.Memory-occupied), units.Bytes(0)
 	for _, p := range c.Pools {
-		if p.Ingress && !p.Sized && p.Percentage == 0 {
+		if p.Ingress && !p.HasSize && p.Percentage == 0 {
 			unsized++
 		}
 	}
 	for _, p := range c.Pools {
 		switch {
-		case p.Sized:
+		case p.HasSize:
 			continue
 		case p.Percentage > 0:
 			p.Size = left * units.Bytes(p.Percentage) / 100

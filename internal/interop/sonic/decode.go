@@ -9,61 +9,61 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// most is how many mistakes of a switch are kept.
-const most = 200
+// maxMistakes is the number of mistakes kept per switch.
+const maxMistakes = 200
 
-// decoder makes a Switch of tables.
+// decoder turns tables into a Switch.
 type decoder struct {
 	s          *Switch
-	err        error // the first
+	err        error // first error
 	pools      map[string]*Pool
 	profiles   map[string]*Profile
 	schedulers map[string]*Scheduler
 	wreds      map[string]*WRED
 	maps       map[string]map[string]*Map // by table and name
-	// oldForm and newForm are where references with and without brackets stood first.
-	oldForm, newForm *Place
+	// oldForm and newForm locate the first reference with and without brackets.
+	oldForm, newForm *Location
 }
 
-// reader reads rows of a table.
+// reader reads the rows of a table.
 type reader struct {
-	table string
-	read  func(*decoder, *entry)
-	most  int // rows that are taken
+	table   string
+	read    func(*decoder, *entry)
+	maxRows int // limit of rows
 }
 
-// readers are the tables that are understood.
+// readers has the known tables by name.
 var readers = map[string]reader{}
 
-// order is the one in which tables are read: what is referred to comes first.
-var order = []reader{
-	{"DEVICE_METADATA", (*decoder).metadata, mostNamed},
-	{"PORT", (*decoder).portRow, mostNamed},
-	{"CABLE_LENGTH", (*decoder).cables, mostNamed},
-	{"BUFFER_POOL", (*decoder).pool, mostNamed},
-	{"BUFFER_PROFILE", (*decoder).profile, mostNamed},
-	{"BUFFER_PG", (*decoder).pg, mostRows},
-	{"BUFFER_QUEUE", (*decoder).queue, mostRows},
-	{"BUFFER_PORT_INGRESS_PROFILE_LIST", (*decoder).profileList, mostNamed},
-	{"BUFFER_PORT_EGRESS_PROFILE_LIST", (*decoder).profileList, mostNamed},
-	{"DEFAULT_LOSSLESS_BUFFER_PARAMETER", (*decoder).defaults, mostNamed},
-	{"LOSSLESS_TRAFFIC_PATTERN", (*decoder).pattern, mostNamed},
-	{dscpTable, (*decoder).smallMap, mostNamed},
-	{dot1pTable, (*decoder).smallMap, mostNamed},
-	{tcQueueTable, (*decoder).smallMap, mostNamed},
-	{tcPGTable, (*decoder).smallMap, mostNamed},
-	{pfcQueueTable, (*decoder).smallMap, mostNamed},
-	{pfcPGTable, (*decoder).smallMap, mostNamed},
-	{"SCHEDULER", (*decoder).scheduler, mostNamed},
-	{"WRED_PROFILE", (*decoder).wred, mostNamed},
-	{"PORT_QOS_MAP", (*decoder).qos, mostNamed},
-	{"QUEUE", (*decoder).served, mostRows},
-	{"PFC_WD", (*decoder).watchdog, mostNamed},
-	{"DEVICE_NEIGHBOR", (*decoder).neighbour, mostNamed},
-	{lldpTable, (*decoder).lldp, mostNamed},
+// tableOrder is the order in which tables are read: referenced tables come first.
+var tableOrder = []reader{
+	{"DEVICE_METADATA", (*decoder).metadata, maxNamed},
+	{"PORT", (*decoder).portRow, maxNamed},
+	{"CABLE_LENGTH", (*decoder).cables, maxNamed},
+	{"BUFFER_POOL", (*decoder).pool, maxNamed},
+	{"BUFFER_PROFILE", (*decoder).profile, maxNamed},
+	{"BUFFER_PG", (*decoder).pg, maxRows},
+	{"BUFFER_QUEUE", (*decoder).queue, maxRows},
+	{"BUFFER_PORT_INGRESS_PROFILE_LIST", (*decoder).profileList, maxNamed},
+	{"BUFFER_PORT_EGRESS_PROFILE_LIST", (*decoder).profileList, maxNamed},
+	{"DEFAULT_LOSSLESS_BUFFER_PARAMETER", (*decoder).defaults, maxNamed},
+	{"LOSSLESS_TRAFFIC_PATTERN", (*decoder).pattern, maxNamed},
+	{dscpTable, (*decoder).numberMap, maxNamed},
+	{dot1pTable, (*decoder).numberMap, maxNamed},
+	{tcQueueTable, (*decoder).numberMap, maxNamed},
+	{tcPGTable, (*decoder).numberMap, maxNamed},
+	{pfcQueueTable, (*decoder).numberMap, maxNamed},
+	{pfcPGTable, (*decoder).numberMap, maxNamed},
+	{"SCHEDULER", (*decoder).scheduler, maxNamed},
+	{"WRED_PROFILE", (*decoder).wred, maxNamed},
+	{"PORT_QOS_MAP", (*decoder).qos, maxNamed},
+	{"QUEUE", (*decoder).queueService, maxRows},
+	{"PFC_WD", (*decoder).watchdog, maxNamed},
+	{"DEVICE_NEIGHBOR", (*decoder).neighbour, maxNamed},
+	{lldpTable, (*decoder).lldp, maxNamed},
 }
 
-// Tables of maps, and of neighbours that were seen.
+// Names of the map tables and of the LLDP table.
 const (
 	dscpTable     = "DSCP_TO_TC_MAP"
 	dot1pTable    = "DOT1P_TO_TC_MAP"
@@ -75,12 +75,12 @@ const (
 )
 
 func init() {
-	for _, o := range order {
+	for _, o := range tableOrder {
 		readers[o.table] = o
 	}
 }
 
-// decode makes a switch of its tables.
+// decode turns the tables of a switch into a Switch.
 func decode(t *tables) (*Switch, error) {
 	d := &decoder{
 		s:     &Switch{File: t.file, Maps: map[string][]*Map{}, port: map[string]*Port{}},
@@ -88,9 +88,9 @@ func decode(t *tables) (*Switch, error) {
 		maps: map[string]map[string]*Map{},
 	}
 	d.s.Pattern.MTU, d.s.Pattern.Small = 1024, 50
-	for _, o := range order {
-		for _, r := range merged(t.rows[o.table]) {
-			o.read(d, &entry{decoder: d, Place: Place{t.file, o.table, r.key, ""}, row: r})
+	for _, o := range tableOrder {
+		for _, r := range mergeRows(t.rows[o.table]) {
+			o.read(d, &entry{decoder: d, Location: Location{t.file, o.table, r.key, ""}, row: r})
 			if d.err != nil {
 				return nil, d.err
 			}
@@ -102,10 +102,16 @@ func decode(t *tables) (*Switch, error) {
 		}
 	}
 	d.finish()
+	if d.s.Name == "" {
+		d.s.Name = nameOf(strings.TrimSuffix(t.file, ": "+t.asic))
+	}
+	if t.asic != "" {
+		d.s.Name += "-" + t.asic
+	}
 	return d.s, nil
 }
 
-// finish sorts what was read, and looks at it as a whole.
+// finish sorts all lists by name and reports mixed forms of references.
 func (d *decoder) finish() {
 	s := d.s
 	slices.SortStableFunc(s.Ports, func(a, b *Port) int { return Natural(a.Name, b.Name) })
@@ -117,12 +123,12 @@ func (d *decoder) finish() {
 		slices.SortStableFunc(list, func(a, b *Map) int { return Natural(a.Name, b.Name) })
 	}
 	if d.oldForm != nil && d.newForm != nil {
-		d.mistake(*d.oldForm, Odd, "a reference in brackets, [TABLE|name], but %s has a bare name: no release takes both", *d.newForm)
+		d.mistake(*d.oldForm, Unportable, "the reference is in brackets, [TABLE|name], but %s is a bare name: no release accepts both", *d.newForm)
 	}
 }
 
-// merged joins rows of the same key: a later part adds fields or replaces them.
-func merged(rows []row) []row {
+// mergeRows joins rows with the same key: a later part adds or replaces fields.
+func mergeRows(rows []row) []row {
 	at := make(map[string]int, len(rows))
 	var list []row
 	for _, r := range rows {
@@ -137,14 +143,14 @@ func merged(rows []row) []row {
 	return list
 }
 
-func (d *decoder) fail(at Place, format string, args ...any) {
+func (d *decoder) fail(at Location, format string, args ...any) {
 	if d.err == nil {
 		d.err = at.Errorf(format, args...)
 	}
 }
 
-func (d *decoder) mistake(at Place, kind MistakeKind, format string, args ...any) {
-	if len(d.s.Mistakes) < most {
+func (d *decoder) mistake(at Location, kind MistakeKind, format string, args ...any) {
+	if len(d.s.Mistakes) < maxMistakes {
 		d.s.Mistakes = append(d.s.Mistakes, Mistake{at, kind, fmt.Sprintf(format, args...)})
 	}
 }
@@ -152,17 +158,17 @@ func (d *decoder) mistake(at Place, kind MistakeKind, format string, args ...any
 // entry is a row that is being read.
 type entry struct {
 	*decoder
-	Place
+	Location
 	row
 }
 
-func (e *entry) at(field string) Place {
-	p := e.Place
+func (e *entry) at(field string) Location {
+	p := e.Location
 	p.Field = field
 	return p
 }
 
-// text returns a field; of several of one name the last.
+// text returns a field; if it is repeated, the last value.
 func (e *entry) text(name string) (string, bool) {
 	for i := len(e.fields) - 1; i >= 0; i-- {
 		f := &e.fields[i]
@@ -175,14 +181,14 @@ func (e *entry) text(name string) (string, bool) {
 }
 
 func (e *entry) valueOf(f *field) (string, bool) {
-	if f.wrong != "" {
-		e.fail(e.at(f.name), "is %s; allowed: text, as all values of the configuration", f.wrong)
+	if f.wrongType != "" {
+		e.fail(e.at(f.name), "value is %s (expected a string)", f.wrongType)
 		return "", false
 	}
 	return f.value, true
 }
 
-// word returns a field that is one of some words, in the spelling of the list.
+// word returns a field whose value is one of the allowed words, in their spelling.
 func (e *entry) word(name string, allowed ...string) string {
 	v, ok := e.text(name)
 	if !ok {
@@ -193,15 +199,15 @@ func (e *entry) word(name string, allowed ...string) string {
 			return a
 		}
 	}
-	e.fail(e.at(name), "is %q; allowed: %s", shorten(v), strings.Join(allowed, ", "))
+	e.fail(e.at(name), "unknown value %q (allowed: %s)", shorten(v), strings.Join(allowed, ", "))
 	return ""
 }
 
-// largest is the largest number that is taken anywhere: sums of many stay sums.
-const largest = 1 << 48
+// maxNumber is the largest number accepted anywhere: sums of many cannot overflow.
+const maxNumber = 1 << 48
 
-// number returns a field that is a whole number. One that is out of its range is
-// a mistake, and stays what it is.
+// number returns a field that is a whole number. A number out of range is recorded as
+// a mistake and returned unchanged.
 func (e *entry) number(name string, low, high int64) (int64, bool) {
 	v, ok := e.text(name)
 	if !ok {
@@ -210,35 +216,35 @@ func (e *entry) number(name string, low, high int64) (int64, bool) {
 	return e.numberIn(name, v, low, high)
 }
 
-// numberIn reads the text of a field as number does.
+// numberIn parses the value of a field like number.
 func (e *entry) numberIn(name, v string, low, high int64) (int64, bool) {
 	trimmed := strings.TrimSpace(v)
 	n, err := strconv.ParseInt(trimmed, 10, 64)
-	if err != nil || n > largest || n < -largest {
-		e.fail(e.at(name), "is %q; allowed: a whole number from %d to %d", shorten(v), low, high)
+	if err != nil || n > maxNumber || n < -maxNumber {
+		e.fail(e.at(name), "%q is not a whole number (expected %d to %d)", shorten(v), low, high)
 		return 0, false
 	}
 	if trimmed != v {
-		e.mistake(e.at(name), Odd, "is %q: a number with blanks around it", shorten(v))
+		e.mistake(e.at(name), Unportable, "the number %q has blanks around it", shorten(v))
 	}
 	if n < low || n > high {
 		if n < 0 && low >= 0 {
-			e.fail(e.at(name), "is %d; allowed: %d to %d", n, low, high)
+			e.fail(e.at(name), "%d is out of range (expected %d to %d)", n, low, high)
 		}
-		e.mistake(e.at(name), Dangling, "is %d; allowed: %d to %d", n, low, high)
+		e.mistake(e.at(name), Dangling, "%d is out of range (expected %d to %d)", n, low, high)
 	}
 	return n, true
 }
 
 func (e *entry) bytes(name string) (units.Bytes, bool) {
-	n, ok := e.number(name, 0, largest)
+	n, ok := e.number(name, 0, maxNumber)
 	return units.Bytes(n), ok
 }
 
 func (e *entry) flag(name, yes, no string) bool { return e.word(name, yes, no) == yes }
 
-// refer returns the name in a reference to a table.
-func (e *entry) refer(text, name, table string) string {
+// referenceName returns the name in a reference to a table.
+func (e *entry) referenceName(text, name, table string) string {
 	in, to := reference(text)
 	at := e.at(name)
 	switch {
@@ -248,18 +254,19 @@ func (e *entry) refer(text, name, table string) string {
 		e.oldForm = &at
 	}
 	if in != "" && in != table {
-		e.mistake(at, Dangling, "refers to table %s; allowed: %s", shorten(in), table)
+		e.mistake(at, Dangling, "refers to table %s (expected %s)", shorten(in), table)
 	}
 	return to
 }
 
-// lookUp follows the reference of a field; nil: there is none, or it refers to nothing.
-func lookUp[T any](e *entry, name, table string, known map[string]*T) *T {
+// resolve follows the reference in a field. It returns nil if there is no reference or
+// no such entry.
+func resolve[T any](e *entry, name, table string, known map[string]*T) *T {
 	v, ok := e.text(name)
 	if !ok || strings.TrimSpace(v) == "" {
 		return nil
 	}
-	to := e.refer(v, name, table)
+	to := e.referenceName(v, name, table)
 	if known[to] == nil {
 		e.mistake(e.at(name), Dangling, "refers to %s, but %s has no %s", shorten(v), table, shorten(to))
 	}
@@ -279,7 +286,7 @@ func (e *entry) priorities(name string) (Set, bool) {
 		}
 		k, err := strconv.Atoi(word)
 		if err != nil || k < 0 || k >= Classes {
-			e.fail(e.at(name), "is %q; allowed: priorities 0 to 7, with commas", shorten(v))
+			e.fail(e.at(name), "%q is not a list of priorities (expected 0 to 7, separated by commas)", shorten(v))
 			return 0, true
 		}
 		set |= 1 << k
@@ -287,13 +294,13 @@ func (e *entry) priorities(name string) (Set, bool) {
 	return set, true
 }
 
-// ports returns those that a key, or its part, names.
+// ports returns the ports named in a key or in part of one.
 func (e *entry) ports(text string) []*Port {
 	var list []*Port
 	for _, name := range portsOf(text) {
 		p := e.s.port[name]
 		if p == nil {
-			e.mistake(e.Place, Dangling, "there is no port %q in table PORT", shorten(name))
+			e.mistake(e.Location, Dangling, "table PORT has no port %q", shorten(name))
 			continue
 		}
 		list = append(list, p)
@@ -301,7 +308,7 @@ func (e *entry) ports(text string) []*Port {
 	return list
 }
 
-// indexed returns ports and indices of a key such as Ethernet0,Ethernet4|3-4.
+// indexed returns the ports and indices of a key such as Ethernet0,Ethernet4|3-4.
 func (e *entry) indexed(count int) ([]*Port, span) {
 	parts := strings.Split(e.key, "|")
 	switch len(parts) {
@@ -309,27 +316,27 @@ func (e *entry) indexed(count int) ([]*Port, span) {
 	case 4: // virtual output queues: host, asic, port, queue
 		host, asic := strings.TrimSpace(parts[0]), strings.TrimSpace(parts[1])
 		if host != e.s.Name || e.s.Asic != "" && !strings.EqualFold(asic, e.s.Asic) {
-			e.s.Elsewhere++
+			e.s.RemoteQueues++
 			return nil, span{}
 		}
 		parts = parts[2:]
 	default:
-		e.fail(e.Place, "is no key; allowed: PORT|INDEX, or HOST|ASIC|PORT|INDEX")
+		e.fail(e.Location, "malformed key (expected PORT|INDEX or HOST|ASIC|PORT|INDEX)")
 		return nil, span{}
 	}
 	s, backwards, err := indices(parts[1], count)
 	if err != nil {
-		e.fail(e.Place, "%v", err)
+		e.fail(e.Location, "%v", err)
 		return nil, span{}
 	}
 	if backwards {
-		e.mistake(e.Place, Malformed, "the range %s does not rise", shorten(parts[1]))
+		e.mistake(e.Location, Malformed, "the range %s does not increase", shorten(parts[1]))
 	}
 	return e.ports(parts[0]), s
 }
 
-// overlap is a mistake: which of two entries holds depends on the order in which
-// the switch sees them.
-func (e *entry) overlap(p *Port, i int, before Place) {
-	e.mistake(e.Place, Malformed, "%s|%d stands in %s, too: which of them holds is chance", p.Name, i, shorten(before.Key))
+// overlap records that two entries cover the same index. The order in which the switch
+// sees them decides which one applies.
+func (e *entry) overlap(p *Port, i int, before Location) {
+	e.mistake(e.Location, Malformed, "%s also covers %s|%d: it is undefined which entry applies", shorten(before.Key), p.Name, i)
 }

@@ -21,19 +21,19 @@ func (d *decoder) metadata(e *entry) {
 	s.Dynamic = e.word("buffer_model", "traditional", "dynamic") == "dynamic"
 }
 
-// fastest is the fastest port that is believed, in Mb/s.
-const fastest = 10_000_000
+// maxMbps is the highest accepted port speed, in Mb/s.
+const maxMbps = 10_000_000
 
 func (d *decoder) portRow(e *entry) {
 	name := strings.TrimSpace(e.key)
 	if name == "" || strings.ContainsAny(name, "|,") {
-		e.fail(e.Place, "is no name of a port; allowed: one such as Ethernet0")
+		e.fail(e.Location, "not a port name (expected a name such as Ethernet0)")
 		return
 	}
-	p := &Port{Place: e.Place, Name: name, MTU: 9100, Lanes: 0}
+	p := &Port{Location: e.Location, Name: name, MTU: 9100, Lanes: 0}
 	p.Alias, _ = e.text("alias")
-	if v, ok := e.number("speed", 1, fastest); ok {
-		p.Speed = units.Rate(min(v, fastest)) * units.Mbps
+	if v, ok := e.number("speed", 1, maxMbps); ok {
+		p.Speed = units.Rate(min(v, maxMbps)) * units.Mbps
 	}
 	if v, ok := e.text("lanes"); ok && v != "" {
 		p.Lanes = 1 + strings.Count(v, ",")
@@ -48,7 +48,7 @@ func (d *decoder) portRow(e *entry) {
 	p.Asymmetric = e.flag("pfc_asym", "on", "off")
 	if v, ok := e.text("adv_speeds"); ok {
 		for _, word := range strings.Split(v, ",") {
-			if n, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64); err == nil && n > 0 && n <= fastest {
+			if n, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64); err == nil && n > 0 && n <= maxMbps {
 				p.Advertised = max(p.Advertised, units.Rate(n)*units.Mbps)
 			}
 		}
@@ -63,12 +63,12 @@ func (d *decoder) cables(e *entry) {
 		text, ok := e.valueOf(&e.fields[i])
 		p := d.s.port[strings.TrimSpace(name)]
 		if !ok || p == nil {
-			continue // a length of a port that is not there does no harm
+			continue // the length of an unknown port is harmless
 		}
 		metres, found := strings.CutSuffix(strings.TrimSpace(text), "m")
 		n, err := strconv.ParseInt(metres, 10, 64)
 		if !found || err != nil || n < 0 || n > 1_000_000 {
-			e.fail(e.at(name), "is %q; allowed: whole metres up to 1000 km, such as 300m", shorten(text))
+			e.fail(e.at(name), "%q is not a cable length (expected whole metres up to 1000 km, such as 300m)", shorten(text))
 			return
 		}
 		p.Cable = &Cable{e.at(name), strings.TrimSpace(text), n}
@@ -76,18 +76,18 @@ func (d *decoder) cables(e *entry) {
 }
 
 func (d *decoder) pool(e *entry) {
-	p := &Pool{Place: e.Place, Name: e.key}
+	p := &Pool{Location: e.Location, Name: e.key}
 	kind := e.word("type", "ingress", "egress", "both")
 	p.Ingress, p.Egress = kind == "ingress" || kind == "both", kind == "egress" || kind == "both"
 	if kind == "" {
-		d.mistake(e.Place, Dangling, "has no type; allowed: ingress, egress, both")
+		d.mistake(e.Location, Dangling, "has no type (allowed: ingress, egress, both)")
 	}
 	mode := e.word("mode", "dynamic", "static")
 	p.DynamicTh = mode == "dynamic"
 	if mode == "" {
-		d.mistake(e.Place, Dangling, "has no mode; allowed: dynamic, static")
+		d.mistake(e.Location, Dangling, "has no mode (allowed: dynamic, static)")
 	}
-	p.Size, p.Sized = e.bytes("size")
+	p.Size, p.HasSize = e.bytes("size")
 	p.Xoff, _ = e.bytes("xoff")
 	p.Percentage, _ = e.number("percentage", 0, 100)
 	d.s.Pools = append(d.s.Pools, p)
@@ -95,12 +95,12 @@ func (d *decoder) pool(e *entry) {
 }
 
 func (d *decoder) profile(e *entry) {
-	p := &Profile{Place: e.Place, Name: e.key}
+	p := &Profile{Location: e.Location, Name: e.key}
 	if v, ok := e.text("pool"); ok {
-		p.Pool = lookUp(e, "pool", "BUFFER_POOL", d.pools)
+		p.Pool = resolve(e, "pool", "BUFFER_POOL", d.pools)
 		_, p.PoolName = reference(v)
 	} else {
-		d.mistake(e.Place, Dangling, "has no pool")
+		d.mistake(e.Location, Dangling, "has no pool")
 	}
 	p.Size, _ = e.bytes("size")
 	p.DynamicTh, p.HasDynamic = e.number("dynamic_th", -8, 7)
@@ -114,17 +114,17 @@ func (d *decoder) profile(e *entry) {
 	d.profiles[p.Name] = p
 }
 
-// bufferProfile is the profile of a priority group or a queue, which must have one.
+// bufferProfile returns the required profile of a priority group or queue.
 func (e *entry) bufferProfile() *Profile {
 	if v, ok := e.text("profile"); !ok || strings.TrimSpace(v) == "" {
-		e.mistake(e.Place, Dangling, "has no profile")
+		e.mistake(e.Location, Dangling, "has no profile")
 	}
-	return lookUp(e, "profile", "BUFFER_PROFILE", e.profiles)
+	return resolve(e, "profile", "BUFFER_PROFILE", e.profiles)
 }
 
 func (d *decoder) pg(e *entry) {
 	ports, s := e.indexed(Classes)
-	pg := &PG{Place: e.Place}
+	pg := &PG{Location: e.Location}
 	if v, ok := e.text("profile"); ok && strings.TrimSpace(v) == "NULL" {
 		pg.Compute = true
 	} else {
@@ -133,7 +133,7 @@ func (d *decoder) pg(e *entry) {
 	for _, p := range ports {
 		for i := s.lo; i <= s.hi; i++ {
 			if p.PG[i] != nil {
-				e.overlap(p, i, p.PG[i].Place)
+				e.overlap(p, i, p.PG[i].Location)
 			}
 			own := *pg
 			p.PG[i] = &own
@@ -143,11 +143,11 @@ func (d *decoder) pg(e *entry) {
 
 func (d *decoder) queue(e *entry) {
 	ports, s := e.indexed(Queues)
-	q := &Queue{e.Place, e.bufferProfile()}
+	q := &Queue{e.Location, e.bufferProfile()}
 	for _, p := range ports {
 		for i := s.lo; i <= s.hi; i++ {
 			if p.Queue[i] != nil {
-				e.overlap(p, i, p.Queue[i].Place)
+				e.overlap(p, i, p.Queue[i].Location)
 			}
 			p.Queue[i] = q
 		}
@@ -155,13 +155,13 @@ func (d *decoder) queue(e *entry) {
 }
 
 func (d *decoder) profileList(e *entry) {
-	list := &ProfileList{Place: e.Place}
+	list := &ProfileList{Location: e.Location}
 	v, _ := e.text("profile_list")
 	for _, word := range strings.Split(v, ",") {
 		if strings.TrimSpace(word) == "" {
 			continue
 		}
-		name := e.refer(word, "profile_list", "BUFFER_PROFILE")
+		name := e.referenceName(word, "profile_list", "BUFFER_PROFILE")
 		if d.profiles[name] == nil {
 			d.mistake(e.at("profile_list"), Dangling, "refers to %s, but BUFFER_PROFILE has no such profile", shorten(name))
 			continue
@@ -178,14 +178,14 @@ func (d *decoder) profileList(e *entry) {
 }
 
 func (d *decoder) defaults(e *entry) {
-	d.s.Default = Default{Place: e.Place, There: true}
+	d.s.Default = Default{Location: e.Location, Present: true}
 	d.s.Default.DynamicTh, _ = e.number("default_dynamic_th", -8, 7)
 	d.s.Default.Ratio, _ = e.number("over_subscribe_ratio", 0, 65535)
 }
 
 func (d *decoder) pattern(e *entry) {
 	p := &d.s.Pattern
-	p.Place, p.There = e.Place, true
+	p.Location, p.Present = e.Location, true
 	if v, ok := e.number("mtu", 64, 9216); ok {
 		p.MTU = units.Bytes(v)
 	}
@@ -194,28 +194,28 @@ func (d *decoder) pattern(e *entry) {
 	}
 }
 
-// limits are the largest key and value of the small maps.
+// limits has the largest key and value of each map table.
 var limits = map[string][2]int{
 	dscpTable: {63, Classes - 1}, dot1pTable: {Classes - 1, Classes - 1}, tcQueueTable: {Queues - 1, Queues - 1},
 	tcPGTable: {Queues - 1, Classes - 1}, pfcQueueTable: {Classes - 1, Queues - 1}, pfcPGTable: {Classes - 1, Classes - 1},
 }
 
-func (d *decoder) smallMap(e *entry) {
-	m := &Map{Place: e.Place, Name: e.key, To: map[int]int{}}
-	most := limits[e.Table]
+func (d *decoder) numberMap(e *entry) {
+	m := &Map{Location: e.Location, Name: e.key, To: map[int]int{}}
+	limit := limits[e.Table]
 	for i := range e.fields {
 		name := e.fields[i].name
 		k, err := strconv.Atoi(strings.TrimSpace(name))
-		if err != nil || k < 0 || k > most[0] {
-			e.fail(e.at(name), "is no key of this map; allowed: 0 to %d", most[0])
+		if err != nil || k < 0 || k > limit[0] {
+			e.fail(e.at(name), "not a key of this map (expected 0 to %d)", limit[0])
 			return
 		}
 		text, ok := e.valueOf(&e.fields[i])
 		if !ok {
 			return
 		}
-		if v, ok := e.numberIn(name, text, 0, int64(most[1])); ok {
-			m.To[k] = int(min(v, int64(most[1])))
+		if v, ok := e.numberIn(name, text, 0, int64(limit[1])); ok {
+			m.To[k] = int(min(v, int64(limit[1])))
 		}
 	}
 	d.s.Maps[e.Table] = append(d.s.Maps[e.Table], m)
@@ -226,22 +226,22 @@ func (d *decoder) smallMap(e *entry) {
 }
 
 func (d *decoder) scheduler(e *entry) {
-	s := &Scheduler{Place: e.Place, Name: e.key}
+	s := &Scheduler{Location: e.Location, Name: e.key}
 	s.Type = e.word("type", "DWRR", "WRR", "STRICT")
 	s.Weight, _ = e.number("weight", 1, 100)
-	s.PIR, _ = e.number("pir", 0, largest)
-	s.CIR, _ = e.number("cir", 0, largest)
+	s.PIR, _ = e.number("pir", 0, maxNumber)
+	s.CIR, _ = e.number("cir", 0, maxNumber)
 	d.s.Schedulers = append(d.s.Schedulers, s)
 	d.schedulers[s.Name] = s
 }
 
-// ecnModes are what WRED may mark instead of drop.
+// ecnModes are the colours that WRED may mark instead of drop.
 var ecnModes = []string{
 	"ecn_none", "ecn_green", "ecn_yellow", "ecn_red", "ecn_green_yellow", "ecn_green_red", "ecn_yellow_red", "ecn_all",
 }
 
 func (d *decoder) wred(e *entry) {
-	w := &WRED{Place: e.Place, Name: e.key}
+	w := &WRED{Location: e.Location, Name: e.key}
 	if w.ECN = e.word("ecn", ecnModes...); w.ECN == "" {
 		w.ECN = "ecn_none"
 	}
@@ -254,7 +254,7 @@ func (d *decoder) wred(e *entry) {
 			w.Colour[i].Probability = v
 		}
 		if w.Colour[i].Max < w.Colour[i].Min {
-			d.mistake(e.at(c+"_max_threshold"), Dangling, "is %d, below %s_min_threshold, %d", int64(w.Colour[i].Max), c, int64(w.Colour[i].Min))
+			d.mistake(e.at(c+"_max_threshold"), Dangling, "%d is below %s_min_threshold, %d", int64(w.Colour[i].Max), c, int64(w.Colour[i].Min))
 		}
 	}
 	d.s.WREDs = append(d.s.WREDs, w)
@@ -263,14 +263,14 @@ func (d *decoder) wred(e *entry) {
 
 func (d *decoder) qos(e *entry) {
 	q := &QoS{
-		Place:      e.Place,
-		DSCP:       lookUp(e, "dscp_to_tc_map", dscpTable, d.maps[dscpTable]),
-		Dot1p:      lookUp(e, "dot1p_to_tc_map", dot1pTable, d.maps[dot1pTable]),
-		ToPG:       lookUp(e, "tc_to_pg_map", tcPGTable, d.maps[tcPGTable]),
-		ToQueue:    lookUp(e, "tc_to_queue_map", tcQueueTable, d.maps[tcQueueTable]),
-		PFCToQueue: lookUp(e, "pfc_to_queue_map", pfcQueueTable, d.maps[pfcQueueTable]),
-		PFCToPG:    lookUp(e, "pfc_to_pg_map", pfcPGTable, d.maps[pfcPGTable]),
-		Scheduler:  lookUp(e, "scheduler", "SCHEDULER", d.schedulers),
+		Location:   e.Location,
+		DSCP:       resolve(e, "dscp_to_tc_map", dscpTable, d.maps[dscpTable]),
+		Dot1p:      resolve(e, "dot1p_to_tc_map", dot1pTable, d.maps[dot1pTable]),
+		ToPG:       resolve(e, "tc_to_pg_map", tcPGTable, d.maps[tcPGTable]),
+		ToQueue:    resolve(e, "tc_to_queue_map", tcQueueTable, d.maps[tcQueueTable]),
+		PFCToQueue: resolve(e, "pfc_to_queue_map", pfcQueueTable, d.maps[pfcQueueTable]),
+		PFCToPG:    resolve(e, "pfc_to_pg_map", pfcPGTable, d.maps[pfcPGTable]),
+		Scheduler:  resolve(e, "scheduler", "SCHEDULER", d.schedulers),
 	}
 	q.PFC, q.HasPFC = e.priorities("pfc_enable")
 	q.Watched, q.HasWatched = e.priorities("pfcwd_sw_enable")
@@ -283,33 +283,33 @@ func (d *decoder) qos(e *entry) {
 	}
 }
 
-func (d *decoder) served(e *entry) {
+func (d *decoder) queueService(e *entry) {
 	ports, s := e.indexed(Queues)
-	q := &Served{e.Place, lookUp(e, "scheduler", "SCHEDULER", d.schedulers), lookUp(e, "wred_profile", "WRED_PROFILE", d.wreds)}
+	q := &Service{e.Location, resolve(e, "scheduler", "SCHEDULER", d.schedulers), resolve(e, "wred_profile", "WRED_PROFILE", d.wreds)}
 	for _, p := range ports {
 		for i := s.lo; i <= s.hi; i++ {
-			if p.Served[i] != nil {
-				e.overlap(p, i, p.Served[i].Place)
+			if p.Service[i] != nil {
+				e.overlap(p, i, p.Service[i].Location)
 			}
-			p.Served[i] = q
+			p.Service[i] = q
 		}
 	}
 }
 
 func (d *decoder) watchdog(e *entry) {
 	if e.key == "GLOBAL" {
-		d.s.Watchdog.Place = e.Place
+		d.s.Watchdog.Location = e.Location
 		d.s.Watchdog.Poll, _ = e.number("POLL_INTERVAL", 100, 1000)
 		d.s.Watchdog.BigRed = e.flag("BIG_RED_SWITCH", "enable", "disable")
 		return
 	}
-	w := &Watchdog{Place: e.Place}
+	w := &Watchdog{Location: e.Location}
 	if w.Action = e.word("action", "drop", "forward", "alert"); w.Action == "" {
 		w.Action = "drop"
 	}
 	var ok bool
 	if w.Detection, ok = e.number("detection_time", 100, 5000); !ok {
-		d.mistake(e.Place, Dangling, "has no detection_time; allowed: 100 to 5000 ms")
+		d.mistake(e.Location, Dangling, "has no detection_time (expected 100 to 5000 ms)")
 	}
 	w.Restoration, _ = e.number("restoration_time", 100, 60000)
 	w.History = e.flag("pfc_stat_history", "enable", "disable")
@@ -322,7 +322,7 @@ func (d *decoder) neighbour(e *entry) {
 	device, ok := e.text("name")
 	port, _ := e.text("port")
 	if p := d.s.port[strings.TrimSpace(e.key)]; p != nil && ok && device != "" {
-		p.Peer = &Peer{e.Place, device, port}
+		p.Peer = &Peer{e.Location, device, port}
 	}
 }
 
@@ -331,7 +331,7 @@ func (d *decoder) lldp(e *entry) {
 	port, _ := e.text("lldp_rem_port_id")
 	p := d.s.port[strings.TrimSpace(e.key)]
 	if p == nil || !ok || device == "" || p.Peer != nil {
-		return // what is configured decides
+		return // a configured neighbour takes precedence
 	}
-	p.Peer = &Peer{e.Place, device, port}
+	p.Peer = &Peer{e.Location, device, port}
 }

@@ -1,9 +1,8 @@
-// Package sonic reads the configuration of switches that run SONiC: tables of
-// config_db.json in all the forms in which they are found, and the table of
-// headroom (pg_profile_lookup.ini) that lies beside them. It completes what such a
-// switch would complete itself: profiles of lossless priority groups, and sizes of
-// pools where they are computed.
+// Package sonic reads the configuration of SONiC switches, for packages rules and convert.
+// It reads every form of config_db.json, and the headroom table pg_profile_lookup.ini
+// next to it. It then adds what the switch derives itself: profiles of lossless priority
+// groups and computed pool sizes.
 //
-// It judges nothing. What cannot be read is an error with file, table, key and
-// field; what can be read but is wrong stays in Switch.Mistakes, for those who do.
+// The package does not judge configurations. Unreadable input is an error with file,
+// table, key and field. Readable but wrong entries are recorded in Switch.Mistakes.
 package sonic

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// span is a range of indices, as in 3-4.
+// span is an inclusive range of indices, such as 3-4.
 type span struct{ lo, hi int }
 
-// ports splits the part of a key that names ports.
+// portsOf splits the part of a key that names ports.
 func portsOf(text string) []string {
 	list := strings.Split(text, ",")
 	for i := range list {
@@ -19,8 +19,8 @@ func portsOf(text string) []string {
 	return list
 }
 
-// indices reads the part of a key that names priority groups or queues; backwards
-// is true for 4-3 and 3-3, which a switch refuses.
+// indices parses the part of a key that names priority groups or queues. Backwards
+// reports a range such as 4-3 or 3-3, which a switch rejects.
 func indices(text string, count int) (s span, backwards bool, err error) {
 	lo, hi, ranged := strings.Cut(strings.TrimSpace(text), "-")
 	if s.lo, err = index(lo, count); err != nil {
@@ -42,13 +42,12 @@ func indices(text string, count int) (s span, backwards bool, err error) {
 func index(text string, count int) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < 0 || n >= count {
-		return 0, fmt.Errorf("%q is no index; allowed: 0 to %d, or a range such as 3-4", shorten(text), count-1)
+		return 0, fmt.Errorf("%q is not an index (expected 0 to %d, or a range such as 3-4)", shorten(text), count-1)
 	}
 	return n, nil
 }
 
-// Natural orders names with numbers in them as people do: Ethernet4 before
-// Ethernet12.
+// Natural compares names with numbers in natural order: Ethernet4 before Ethernet12.
 func Natural(a, b string) int {
 	for a != "" && b != "" {
 		na, nb := digits(a), digits(b)
@@ -71,6 +70,7 @@ func Natural(a, b string) int {
 	return len(a) - len(b)
 }
 
+// digits returns the number of leading digits of s.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
@@ -79,7 +79,7 @@ func digits(s string) int {
 	return n
 }
 
-// SortNatural sorts names as people do.
+// SortNatural sorts names in natural order.
 func SortNatural(names []string) {
 	slices.SortStableFunc(names, func(a, b string) int {
 		if c := Natural(a, b); c != 0 {
@@ -89,8 +89,8 @@ func SortNatural(names []string) {
 	})
 }
 
-// reference takes the brackets of the old form off a reference; table is what
-// stood in them, empty in the new form.
+// reference splits a reference of the old form, [TABLE|name]. The table is empty in the
+// new form, which is a bare name.
 func reference(text string) (table, name string) {
 	text = strings.TrimSpace(text)
 	if inner, ok := strings.CutPrefix(text, "["); ok {

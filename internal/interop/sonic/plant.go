@@ -9,13 +9,13 @@ import (
 	"github.com/xoff-net/xoff/internal/analysis/chips"
 )
 
-// Plant is the switches of a fabric, completed, and the cables between them.
+// Plant has the completed switches of a fabric and the cables between them.
 type Plant struct {
 	Switches []*Completed
 	Wires    []Wire
 }
 
-// Name is the name of the only switch, or the name of a fabric of several.
+// Name returns the name of a single switch, or "fabric" for several.
 func (p *Plant) Name() string {
 	if len(p.Switches) == 1 {
 		return p.Switches[0].Name
@@ -23,15 +23,15 @@ func (p *Plant) Name() string {
 	return "fabric"
 }
 
-// Extra is what the configuration of a switch does not tell, as the command line gives it.
+// Extra has the command line flags for what a switch configuration does not contain.
 type Extra struct {
-	Lookup string // pg_profile_lookup.ini for all switches; empty: the one beside each configuration
-	Chip   string // NAME, or PATTERN=NAME with commas; empty: the SKU tells
-	Memory string // packet memory of a chip for which it is not known
-	Cables string // file with cables, instead of tables of neighbours
+	Lookup string // pg_profile_lookup.ini for all switches; empty: the file next to each configuration
+	Chip   string // NAME, or PATTERN=NAME separated by commas; empty: derived from the SKU
+	Memory string // packet memory of the chip; empty: the known size
+	Cables string // file that lists cables, instead of the neighbour tables
 }
 
-// ReadPlant reads configurations and completes them.
+// ReadPlant reads and completes the configurations in files and folders.
 func ReadPlant(paths []string, x *Extra) (*Plant, error) {
 	sources, err := Read(paths)
 	if err != nil {
@@ -61,7 +61,7 @@ func ReadPlant(paths []string, x *Extra) (*Plant, error) {
 		p.Switches = append(p.Switches, Complete(s.Switch, chosen[i], own, memory))
 		list = append(list, s.Switch)
 	}
-	var cables []Cabled
+	var cables []CableLine
 	if x.Cables != "" {
 		if cables, err = ReadCables(x.Cables); err != nil {
 			return nil, err
@@ -80,18 +80,18 @@ func (x *Extra) memory() (units.Bytes, error) {
 	case err != nil:
 		return 0, fmt.Errorf("--memory: %w", err)
 	case memory < 64*units.KiB || memory > 1<<40:
-		return 0, fmt.Errorf("--memory: %s is out of range; allowed: 64KiB to 1TB", memory)
+		return 0, fmt.Errorf("--memory: %s is out of range (expected 64KiB to 1TB)", memory)
 	}
 	return memory, nil
 }
 
-// ChipChoices are chips by patterns of switches; the last that matches counts.
+// ChipChoices maps patterns of switch names to chips; the last match wins.
 type ChipChoices []struct {
 	pattern string
 	chip    chips.Chip
 }
 
-// Choices reads the chips of switches.
+// Choices parses flag --chip.
 func (x *Extra) Choices() (ChipChoices, error) {
 	var list ChipChoices
 	for _, word := range strings.Split(x.Chip, ",") {
@@ -107,7 +107,7 @@ func (x *Extra) Choices() (ChipChoices, error) {
 			return nil, fmt.Errorf("--chip: %w", err)
 		}
 		if _, err := path.Match(pattern, ""); err != nil {
-			return nil, fmt.Errorf("--chip: %q is no pattern of switches", pattern)
+			return nil, fmt.Errorf("--chip: %q is not a valid pattern (expected a switch name with wildcards, such as leaf*)", pattern)
 		}
 		list = append(list, struct {
 			pattern string
@@ -117,7 +117,7 @@ func (x *Extra) Choices() (ChipChoices, error) {
 	return list, nil
 }
 
-// Of returns the chip of a switch; nil: none was chosen.
+// Of returns the chip chosen for a switch, or nil.
 func (l ChipChoices) Of(name string) *chips.Chip {
 	for i := len(l) - 1; i >= 0; i-- {
 		if ok, _ := path.Match(l[i].pattern, name); ok {
@@ -127,15 +127,15 @@ func (l ChipChoices) Of(name string) *chips.Chip {
 	return nil
 }
 
-// Need is Of, with an error for a switch without a chip.
+// Need is like Of, but returns an error if no chip was chosen.
 func (l ChipChoices) Need(name string) (*chips.Chip, error) {
 	if c := l.Of(name); c != nil {
 		return c, nil
 	}
-	return nil, fmt.Errorf("the chip of %s is not known; say it: --chip NAME", name)
+	return nil, fmt.Errorf("the chip of %s is unknown; fix: set it with --chip NAME", name)
 }
 
-// chips finds the chip of every switch.
+// chips returns the chip of every switch.
 func (x *Extra) chips(list []*Source) ([]*chips.Chip, error) {
 	choices, err := x.Choices()
 	if err != nil {
@@ -148,14 +148,14 @@ func (x *Extra) chips(list []*Source) ([]*chips.Chip, error) {
 			c = &known
 		}
 		if c == nil {
-			return nil, fmt.Errorf("%s: the chip of hardware SKU %q, platform %q is not known; say it: --chip NAME; allowed: %s", s.File, s.SKU, s.Platform, strings.Join(modelledNames(), ", "))
+			return nil, fmt.Errorf("%s: the chip of hardware SKU %q, platform %q is unknown; fix: set it with --chip NAME (allowed: %s)", s.File, s.SKU, s.Platform, strings.Join(modelledNames(), ", "))
 		}
 		found = append(found, c)
 	}
 	return found, nil
 }
 
-// modelledNames are chips of which a configuration can be judged.
+// modelledNames returns the chips whose memory is known well enough.
 func modelledNames() []string {
 	var names []string
 	for _, c := range chips.Modelled() {

@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// Source is a switch as it was read, with the lookup file that lay beside it.
+// Source is a switch as it was read, with the lookup file next to its configuration.
 type Source struct {
 	*Switch
-	Lookup *Lookup // nil: there was none
+	Lookup *Lookup // nil: there is no lookup file
 }
 
-// Read reads files and folders: each file that has ports is a switch; others
-// (buffers and QoS apart from ports, as templates make them) belong to the one
-// that has them. In a folder every .json file, and every config_db.json of a
-// folder in it, is read.
+// Read reads files and folders. Each file with a table PORT is a switch. Files without
+// one, such as separate buffer and QoS files, are parts of a single switch. In a folder,
+// Read reads every .json file, and the config_db.json of every subfolder.
 func Read(paths []string) ([]*Source, error) {
 	var files []string
 	for _, p := range paths {
@@ -34,21 +33,23 @@ func Read(paths []string) ([]*Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		t := &tables{file: name, rows: map[string][]row{}}
-		if err := t.parse(text); err != nil {
+		list, err := parseTables(name, text)
+		if err != nil {
 			return nil, err
 		}
-		if len(t.rows["PORT"]) > 0 {
-			whole = append(whole, t)
-		} else {
-			parts = append(parts, t)
+		for _, t := range list {
+			if len(t.rows["PORT"]) > 0 {
+				whole = append(whole, t)
+			} else {
+				parts = append(parts, t)
+			}
 		}
 	}
 	switch {
 	case len(whole) == 0:
-		return nil, errorf(files[0], "there is no table PORT; allowed: a configuration, or its parts with one that has ports")
+		return nil, errorf(files[0], "no table PORT (expected a configuration, or its parts together with the file that has the ports)")
 	case len(parts) > 0 && len(whole) > 1:
-		return nil, errorf(parts[0].file, "there is no table PORT, and of %d switches it is not clear which one this belongs to; allowed: parts of one switch", len(whole))
+		return nil, errorf(parts[0].file, "no table PORT: this file could belong to any of %d switches (expected the parts of a single switch)", len(whole))
 	}
 	for _, p := range parts {
 		whole[0].add(p)
@@ -56,7 +57,7 @@ func Read(paths []string) ([]*Source, error) {
 	return sources(whole)
 }
 
-// sources decodes tables, each of one switch.
+// sources decodes the tables of several switches.
 func sources(list []*tables) ([]*Source, error) {
 	var all []*Source
 	seen, lookups := map[string]string{}, map[string]*Lookup{}
@@ -65,23 +66,20 @@ func sources(list []*tables) ([]*Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Name == "" {
-			s.Name = nameOf(t.file)
-		}
 		if seen[s.Name] != "" {
-			return nil, Place{t.file, "DEVICE_METADATA", "localhost", "hostname"}.Errorf("is %q, as in %s; allowed: a name for each switch", shorten(s.Name), seen[s.Name])
+			return nil, Location{t.file, "DEVICE_METADATA", "localhost", "hostname"}.Errorf("%q is already the name of the switch in %s (expected unique names)", shorten(s.Name), seen[s.Name])
 		}
 		seen[s.Name] = t.file
 		src := &Source{Switch: s}
-		beside := filepath.Join(filepath.Dir(t.file), LookupName)
-		if lookups[beside] == nil {
-			if _, err := os.Stat(beside); err == nil {
-				if lookups[beside], err = ReadLookup(beside); err != nil {
+		lookupFile := filepath.Join(filepath.Dir(t.file), LookupName)
+		if lookups[lookupFile] == nil {
+			if _, err := os.Stat(lookupFile); err == nil {
+				if lookups[lookupFile], err = ReadLookup(lookupFile); err != nil {
 					return nil, err
 				}
 			}
 		}
-		src.Lookup = lookups[beside]
+		src.Lookup = lookups[lookupFile]
 		all = append(all, src)
 	}
 	slices.SortStableFunc(all, func(a, b *Source) int { return Natural(a.Name, b.Name) })
@@ -97,23 +95,19 @@ func ReadLookup(name string) (*Lookup, error) {
 	return ParseLookup(name, string(text))
 }
 
-// Parse reads the configuration of one switch.
+// Parse parses the configuration of one switch. It does not read other files.
 func Parse(file string, text []byte) (*Switch, error) {
-	t := &tables{file: file, rows: map[string][]row{}}
-	if err := t.parse(text); err != nil {
-		return nil, err
-	}
-	s, err := decode(t)
+	list, err := parseTables(file, text)
 	if err != nil {
 		return nil, err
 	}
-	if s.Name == "" {
-		s.Name = nameOf(file)
+	if len(list) > 1 {
+		return nil, errorf(file, "%d chips (expected the configuration of one)", len(list))
 	}
-	return s, nil
+	return decode(list[0])
 }
 
-// add puts the tables of another file behind those of this one.
+// add appends the tables of another file.
 func (t *tables) add(o *tables) {
 	for _, name := range o.names {
 		if _, seen := t.rows[name]; !seen {
@@ -123,7 +117,7 @@ func (t *tables) add(o *tables) {
 	}
 }
 
-// nameOf makes a name of that of a file.
+// nameOf derives a switch's name from its file name.
 func nameOf(file string) string {
 	base := strings.TrimSuffix(filepath.Base(file), ".json")
 	if base == "config_db" {
@@ -134,7 +128,7 @@ func nameOf(file string) string {
 	return base
 }
 
-// expand lists the configurations that a path names.
+// expand lists the configurations at a path.
 func expand(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -161,7 +155,7 @@ func expand(path string) ([]string, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, errorf(path, "there is no configuration in this folder; allowed: files *.json, or folders with a config_db.json")
+		return nil, errorf(path, "no configuration in this folder (expected files *.json, or folders with a config_db.json)")
 	}
 	SortNatural(list)
 	return list, nil
@@ -169,7 +163,7 @@ func expand(path string) ([]string, error) {
 
 func fileError(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return errorf(name, "there is no such file; allowed: a config_db.json, or a folder of them")
+		return errorf(name, "file not found (expected a config_db.json, or a folder of them)")
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -2,28 +2,28 @@ package sonic
 
 import "github.com/xoff-net/xoff/base/units"
 
-// Classes is the number of priorities, traffic classes and priority groups;
-// Queues that of queues of a port.
+// Classes is the number of priorities, traffic classes and priority groups of a port.
+// Queues is the number of queues of a port.
 const (
 	Classes = 8
 	Queues  = 16
 )
 
-// Mistake is something that can be read but is wrong.
+// Mistake is an entry that is readable but wrong.
 type Mistake struct {
-	Place
+	Location
 	Kind MistakeKind
 	What string
 }
 
-// MistakeKind tells mistakes apart.
+// MistakeKind is the kind of a mistake.
 type MistakeKind uint8
 
 // Kinds of mistakes.
 const (
-	Dangling  MistakeKind = iota // a reference to nothing, or a number out of its range
-	Malformed                    // what it means is chance
-	Odd                          // what it means is clear, but not every release takes it
+	Dangling   MistakeKind = iota // a reference to a missing entry, or a number out of range
+	Malformed                     // the meaning is undefined
+	Unportable                    // the meaning is clear, but not every release accepts it
 )
 
 // Switch is the configuration of one switch.
@@ -31,10 +31,10 @@ type Switch struct {
 	File, Name                string
 	Platform, SKU, Role, Type string
 	Asic                      string
-	Dynamic                   bool // buffer model: profiles and pools are computed
+	Dynamic                   bool // dynamic buffer model: the switch computes profiles and pools
 
-	Ports      []*Port // in natural order of their names
-	Pools      []*Pool // all of these in order of their names
+	Ports      []*Port // this and the other lists are in natural order of names
+	Pools      []*Pool
 	Profiles   []*Profile
 	Schedulers []*Scheduler
 	WREDs      []*WRED
@@ -43,65 +43,100 @@ type Switch struct {
 	Default  Default
 	Pattern  Pattern
 	Watchdog WatchdogGlobal
-	// Global is the map of the whole switch (key global of PORT_QOS_MAP); nil: none.
+	// Global has the maps of the whole switch (key global of PORT_QOS_MAP); nil: none.
 	Global *QoS
 
-	Mistakes  []Mistake
-	Unread    []string // tables that are not looked at
-	Elsewhere int      // queues of other switches of a chassis, not looked at
+	Mistakes     []Mistake
+	Unread       []string // tables that are not read
+	RemoteQueues int      // number of queues that belong to other switches of the chassis
 
 	port map[string]*Port
 }
 
-// Port is a port with all that the tables say about it. Nil: nothing.
+// Port is a port with its entries in all tables; nil: no entry.
 type Port struct {
-	Place
+	Location
 	Name, Alias string
 	Speed       units.Rate
 	Lanes       int
 	MTU         units.Bytes
 	Up          bool // admin_status is up
-	Down        bool // or down; neither: not said
+	Down        bool // admin_status is down; neither: not set
 	AutoNeg     bool
 	Advertised  units.Rate // highest speed of adv_speeds
 	Asymmetric  bool       // pfc_asym
 
-	Cable  *Cable
-	QoS    *QoS
-	PG     [Classes]*PG
-	Queue  [Queues]*Queue
-	Served [Queues]*Served
-	// Ingress and Egress are limits of the port in pools.
+	Cable   *Cable
+	QoS     *QoS
+	PG      [Classes]*PG
+	Queue   [Queues]*Queue
+	Service [Queues]*Service
+	// Ingress and Egress limit the port's use of pools.
 	Ingress, Egress *ProfileList
 	Watchdog        *Watchdog
 	Peer            *Peer
+	Wire            *Wire // cable to another switch of the same fabric; nil: none
 }
 
-// Cable is the length of the cable of a port.
+// Link returns the rate and the length of the cable at a port. A cable between two switches
+// has the lower rate and the length in the list of cables, else the longer one of its ends.
+// Without a known length, metres is 0.
+func (p *Port) Link() (rate units.Rate, metres int64) {
+	rate, metres = p.Speed, p.metres()
+	if p.Wire == nil {
+		return rate, metres
+	}
+	other := p.Wire.A.Port
+	if other == p {
+		other = p.Wire.B.Port
+	}
+	if other.Speed > 0 {
+		rate = min(rate, other.Speed)
+	}
+	if p.Wire.Metres > 0 {
+		return rate, p.Wire.Metres
+	}
+	return rate, max(metres, other.metres())
+}
+
+func (p *Port) metres() int64 {
+	if p.Cable == nil {
+		return 0
+	}
+	return p.Cable.Metres
+}
+
+// Cable is the length of a port's cable.
 type Cable struct {
-	Place
+	Location
 	Text   string
 	Metres int64
 }
 
 // Pool is a buffer pool.
 type Pool struct {
-	Place
+	Location
 	Name       string
 	Ingress    bool
-	Egress     bool // both: chips with virtual output queues
-	DynamicTh  bool // mode
+	Egress     bool // with Ingress: chips with virtual output queues
+	DynamicTh  bool // mode is dynamic
 	Size, Xoff units.Bytes
-	Sized      bool // there is a size
+	HasSize    bool // size is set
 	Percentage int64
-	Computed   bool // size and xoff are what a switch with the dynamic model computes
+	Computed   bool // size and xoff are computed, as a switch with the dynamic model does
 }
+
+// OnlyIngress reports whether queues cannot use the pool.
+func (p *Pool) OnlyIngress() bool { return p != nil && p.Ingress && !p.Egress }
+
+// OnlyEgress reports whether priority groups cannot use the pool.
+func (p *Pool) OnlyEgress() bool { return p != nil && p.Egress && !p.Ingress }
 
 // Profile is a buffer profile.
 type Profile struct {
-	Place
+	Location
 	Name             string
-	Pool             *Pool // nil: it refers to nothing
+	Pool             *Pool // nil: no such pool
 	PoolName         string
 	Size             units.Bytes
 	DynamicTh        int64
@@ -111,49 +146,49 @@ type Profile struct {
 	Xon, XonOffset   units.Bytes
 	Xoff             units.Bytes
 	HasXoff          bool
-	HeadroomComputed bool // headroom_type dynamic
-	Trim             bool // packet_discard_action
-	// Made: by the switch itself, of the lookup file or a formula; it is in no table.
-	Made bool
+	HeadroomComputed bool // headroom_type is dynamic
+	Trim             bool // packet_discard_action is trim
+	// Generated: created by the switch from the lookup file or a formula; no table has it.
+	Generated bool
 }
 
-// Lossless tells whether a profile of a priority group has headroom.
+// Lossless reports whether a profile of a priority group has headroom.
 func (p *Profile) Lossless() bool { return p != nil && p.Xoff > 0 }
 
 // PG is the profile of a priority group of a port.
 type PG struct {
-	Place
-	Profile *Profile // nil: the reference is to nothing, or to be computed
-	Compute bool     // profile NULL
-	Made    bool     // by the switch itself; it is in no table
+	Location
+	Profile   *Profile // nil: no such profile, or not computed yet
+	Compute   bool     // profile is NULL: the switch computes it
+	Generated bool     // created by the switch; no table has it
 }
 
 // Queue is the profile of a queue of a port.
 type Queue struct {
-	Place
+	Location
 	Profile *Profile
 }
 
-// Served is how a queue is served and marked.
-type Served struct {
-	Place
+// Service is the scheduler and WRED profile of a queue (table QUEUE).
+type Service struct {
+	Location
 	Scheduler *Scheduler
 	WRED      *WRED
 }
 
-// ProfileList are limits of a port.
+// ProfileList has the profiles that limit a port's use of pools.
 type ProfileList struct {
-	Place
+	Location
 	Profiles []*Profile
 }
 
-// QoS are the maps of a port.
+// QoS is an entry of PORT_QOS_MAP.
 type QoS struct {
-	Place
+	Location
 	DSCP, Dot1p, ToPG, ToQueue, PFCToQueue, PFCToPG *Map
 	Scheduler                                       *Scheduler
 	PFC                                             Set
-	HasPFC                                          bool // pfc_enable is there, maybe empty
+	HasPFC                                          bool // pfc_enable is set, maybe empty
 	Watched                                         Set
 	HasWatched                                      bool
 }
@@ -161,10 +196,10 @@ type QoS struct {
 // Set is a set of priorities.
 type Set uint8
 
-// Has tells whether a priority is in a set.
+// Has reports whether the set contains priority k.
 func (s Set) Has(k int) bool { return s>>k&1 != 0 }
 
-// List returns the priorities of a set.
+// List returns the priorities in ascending order.
 func (s Set) List() []int {
 	var list []int
 	for k := range Classes {
@@ -175,14 +210,14 @@ func (s Set) List() []int {
 	return list
 }
 
-// Map is one of the small tables from number to number.
+// Map is an entry of a map table: numbers to numbers.
 type Map struct {
-	Place
+	Location
 	Name string
 	To   map[int]int
 }
 
-// Get returns what a number is mapped to.
+// Get returns the value of k. A nil Map has none.
 func (m *Map) Get(k int) (int, bool) {
 	if m == nil {
 		return 0, false
@@ -191,72 +226,72 @@ func (m *Map) Get(k int) (int, bool) {
 	return v, ok
 }
 
-// Scheduler is a way to serve a queue.
+// Scheduler is an entry of table SCHEDULER.
 type Scheduler struct {
-	Place
+	Location
 	Name, Type string
 	Weight     int64
 	PIR, CIR   int64
 }
 
-// Strict tells whether a queue goes before all others.
+// Strict reports whether the scheduler has strict priority.
 func (s *Scheduler) Strict() bool { return s != nil && s.Type == "STRICT" }
 
 // Colours are the drop precedences of WRED.
 var Colours = [3]string{"green", "yellow", "red"}
 
-// WRED is a profile of marks and early drops.
+// WRED is a profile for marking and early drops.
 type WRED struct {
-	Place
+	Location
 	Name, ECN string
-	Colour    [3]Colour // as in Colours
+	Colour    [3]Colour // in the order of Colours
 }
 
-// Colour is the part of a WRED profile about one colour.
+// Colour has the parameters of one colour of a WRED profile.
 type Colour struct {
 	Enabled     bool
 	Min, Max    units.Bytes
-	Probability int64
+	Probability int64 // per cent, at Max
 }
 
-// Watchdog watches the lossless queues of a port.
+// Watchdog is the PFC watchdog of a port.
 type Watchdog struct {
-	Place
+	Location
 	Action                 string
 	Detection, Restoration int64 // ms; Restoration 0: never
 	History                bool
 }
 
-// WatchdogGlobal is of the whole switch.
+// WatchdogGlobal has the watchdog settings of the whole switch.
 type WatchdogGlobal struct {
-	Place
-	Poll   int64 // ms; 0: not given
+	Location
+	Poll   int64 // ms; 0: not set
 	BigRed bool
 }
 
-// Default are parameters of the dynamic model (DEFAULT_LOSSLESS_BUFFER_PARAMETER).
+// Default has the parameters of the dynamic model (DEFAULT_LOSSLESS_BUFFER_PARAMETER).
 type Default struct {
-	Place
-	There     bool
+	Location
+	Present   bool
 	DynamicTh int64
 	Ratio     int64 // over_subscribe_ratio; 0: none
 }
 
-// Pattern is the traffic that computed headroom is for.
+// Pattern is the traffic for which headroom is computed (LOSSLESS_TRAFFIC_PATTERN).
 type Pattern struct {
-	Place
-	There bool
-	MTU   units.Bytes
-	Small int64 // percentage of small packets
+	Location
+	Present bool
+	MTU     units.Bytes
+	Small   int64 // percentage of small packets
 }
 
-// Peer is what a port is cabled to.
+// Peer is the device and port at the other end of a port's cable.
 type Peer struct {
-	Place
+	Location
 	Device, Port string
 }
 
-// Port returns a port by its name or alias; nil: there is none.
+// Port returns a port by its name or alias, or nil.
 func (s *Switch) Port(name string) *Port {
 	if p := s.port[name]; p != nil {
 		return p
@@ -269,12 +304,12 @@ func (s *Switch) Port(name string) *Port {
 	return nil
 }
 
-// Pool returns a pool by its name; nil: there is none.
+// Pool returns a pool by its name, or nil.
 func (s *Switch) Pool(name string) *Pool {
 	return find(s.Pools, func(p *Pool) bool { return p.Name == name })
 }
 
-// Profile returns a profile by its name; nil: there is none.
+// Profile returns a profile by its name, or nil.
 func (s *Switch) Profile(name string) *Profile {
 	return find(s.Profiles, func(p *Profile) bool { return p.Name == name })
 }

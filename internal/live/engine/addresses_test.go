@@ -21,24 +21,24 @@ func TestReadAddresses(t *testing.T) {
 		t.Errorf("%v", where)
 	}
 	if got := where.Missing(b.Graph, nil); got != "host0.to-leaf0" {
-		t.Errorf("%q lacks an address", got)
+		t.Errorf("Missing returns %q", got)
 	}
 	here := make([]bool, 12)
-	here[3] = true // its own port and that of its leaf are all that it needs
+	here[3] = true // needs only its own port and the port of its leaf
 	if got := where.Missing(b.Graph, here); got != "" {
-		t.Errorf("%q lacks an address", got)
+		t.Errorf("Missing returns %q", got)
 	}
 	for text, want := range map[string]string{
 		"leaf0.to-host9: 127.0.0.1:5003":                                 "1:1: there is no port",
 		"leaf0: 127.0.0.1:5003":                                          "there is no port",
-		"leaf0.to-host3: 127.0.0.1":                                      "1:17: leaf0.to-host3: \"127.0.0.1\" is no address",
-		"leaf0.to-host3: localhost:5003":                                 "is no address",
-		"leaf0.to-host3: 127.0.0.1:0":                                    "is no address",
-		"leaf0.to-host3: [a]":                                            "allowed: ADDRESS:PORT",
-		"leaf0.to-host3: 127.0.0.1:5003\nhost3.to-leaf0: 127.0.0.1:5003": "2:17: host3.to-leaf0: 127.0.0.1:5003 is the address of leaf0.to-host3",
-		"leaf0.to-host3: 127.0.0.1:5003\nleaf0.port3: 127.0.0.1:5004":    "by another name",
-		"leaf0.to-host3: 127.0.0.1:5003\nleaf0.to-host3: 127.0.0.1:5004": "twice",
-		"- 127.0.0.1:5003":                                               "allowed: keys with values",
+		"leaf0.to-host3: 127.0.0.1":                                      "1:17: leaf0.to-host3: \"127.0.0.1\" is not an address",
+		"leaf0.to-host3: localhost:5003":                                 "is not an address",
+		"leaf0.to-host3: 127.0.0.1:0":                                    "is not an address",
+		"leaf0.to-host3: [a]":                                            "expected ADDRESS:PORT",
+		"leaf0.to-host3: 127.0.0.1:5003\nhost3.to-leaf0: 127.0.0.1:5003": "2:17: host3.to-leaf0: 127.0.0.1:5003 is also the address of leaf0.to-host3",
+		"leaf0.to-host3: 127.0.0.1:5003\nleaf0.port3: 127.0.0.1:5004":    "under another name",
+		"leaf0.to-host3: 127.0.0.1:5003\nleaf0.to-host3: 127.0.0.1:5004": "duplicate key",
+		"- 127.0.0.1:5003":                                               "expected keys with values",
 	} {
 		if _, err := ReadAddresses("map.yaml", []byte(text), b.Graph); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
@@ -57,7 +57,7 @@ func TestGenerated(t *testing.T) {
 	}
 	for _, first := range []int{0, -1, 65535 - 22} {
 		if _, err := Generated(b.Spec, first); err == nil {
-			t.Errorf("%d is taken", first)
+			t.Errorf("first port %d is accepted", first)
 		}
 	}
 	if _, err := Generated(b.Spec, 65535-23); err != nil {
@@ -65,8 +65,8 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// A process that has some of the nodes waits for the flows of its own hosts, and goes on to
-// the end.
+// TestUnfinishedHere checks that a process with some of the nodes waits only for flows of its own
+// hosts.
 func TestUnfinishedHere(t *testing.T) {
 	cfg, err := scenario.Parse("live.yaml", []byte(incast))
 	if err != nil {
@@ -88,7 +88,7 @@ func TestUnfinishedHere(t *testing.T) {
 			}
 		}
 		if n, _ := b.Unfinished(b.Spec.Until); n != flows || b.Spec.Done != nil {
-			t.Errorf("host %d: %d flows are waited for, want %d", host, n, flows)
+			t.Errorf("host %d: waits for %d flows, want %d", host, n, flows)
 		}
 	}
 }

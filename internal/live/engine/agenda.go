@@ -2,14 +2,14 @@ package engine
 
 import "github.com/xoff-net/xoff/base/units"
 
-// agenda has the next event of a fixed set of slots always at hand: a winner tree. It
-// allocates nothing after it was made.
+// agenda finds the next event of a fixed set of slots with a winner tree. It does not allocate
+// after newAgenda.
 type agenda struct {
 	due     []due
 	winners []int32 // node i has the children 2i and 2i+1; the last len(due) are the leaves
 }
 
-// due is when an event happens, and its place among those of the same time.
+// due is the time of an event, and its order among simultaneous events.
 type due struct {
 	at    units.Time
 	order uint64
@@ -37,10 +37,13 @@ func (a *agenda) play(i int) {
 	a.winners[i] = l
 }
 
-// first returns the slot that is due first.
+// first returns the slot of the next event.
 func (a *agenda) first() int { return int(a.winners[1]) }
 
-// set plans the event of a slot, Never for none.
+// next returns the time of the next event.
+func (a *agenda) next() units.Time { return a.due[a.first()].at }
+
+// set schedules the event of a slot; Never removes it.
 func (a *agenda) set(slot int, at units.Time, order uint64) {
 	a.due[slot] = due{at, order}
 	for i := (len(a.due) + slot) / 2; i > 0; i /= 2 {

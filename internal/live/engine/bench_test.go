@@ -11,7 +11,7 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// line is a host that sends to another through a switch, one frame after the other.
+// line is one flow between two hosts through a switch.
 const line = `
 topology: {name: one-switch, hosts: 2, host_link: {rate: 1Gbps, delay: 10us}}
 classes: {control: {ids: [0], kind: control}, rdma: {ids: [1], kind: lossless}}
@@ -21,8 +21,8 @@ workload: [{name: a, generator: flows, flows: [{from: host0, to: host1, size: 30
 run: {arrivals: 1ms, stop: {when: time, at_most: 1800s}}
 `
 
-// BenchmarkHop is what a hop costs: a frame that leaves a node and is taken by another, by
-// the data plane and the driver, and with packets as the bytes of frames.
+// BenchmarkHop measures a hop from node to node, in data plane and engine, with packets in memory
+// and with encoded frames.
 func BenchmarkHop(b *testing.B) {
 	for _, size := range []int{64, 1500} {
 		for _, wires := range []string{"memory", "frames"} {
@@ -62,12 +62,12 @@ func BenchmarkHop(b *testing.B) {
 	}
 }
 
-// sink counts what arrives.
+// sink counts delivered frames.
 type sink struct{ n int }
 
 func (s *sink) Deliver(sim.End, *packet.Packet, packet.Ext, units.Time) { s.n++ }
 
-// BenchmarkUDP is what a hop by UDP costs both ends: encoded, sent, received, decoded.
+// BenchmarkUDP measures a hop over UDP at both ends: encoding, sending, receiving, decoding.
 func BenchmarkUDP(b *testing.B) {
 	for _, size := range []int{64, 1500} {
 		b.Run(fmt.Sprintf("%d B", size), func(b *testing.B) {
@@ -81,7 +81,7 @@ func BenchmarkUDP(b *testing.B) {
 	}
 }
 
-// benchmarkSockets sends frames of a size from one end of a cable to the other, 32 at once.
+// benchmarkSockets sends frames of a size from one end of a cable to the other, 32 at a time.
 func benchmarkSockets(b *testing.B, x *fabric.Fabric, u *Sockets, size int) {
 	b.Helper()
 	to := &sink{}
@@ -96,8 +96,9 @@ func benchmarkSockets(b *testing.B, x *fabric.Fabric, u *Sockets, size int) {
 			u.Send(x.Spec.Cables[0].A, &p, nil, 0)
 			sent++
 		}
+		u.Flush()
 		for to.n < sent {
-			if s := u.Strange(); len(s) > 0 {
+			if s := u.Rejected(); len(s) > 0 {
 				b.Fatal(s)
 			}
 			u.Poll(0)

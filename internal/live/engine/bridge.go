@@ -16,36 +16,35 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// Real hosts take the place of hosts of the scenario. Their frames enter at the host that
-// they stand for, are switched by address to the host behind which the destination was seen,
-// and on the way are packets like all others: routed by the tables of the scenario, charged,
-// marked, paused and dropped. A frame to many, or to an address that nobody has seen, goes to
-// all real hosts along one tree.
+// Real hosts replace hosts of the scenario. Their frames enter the fabric at the replaced host
+// and are forwarded by MAC address to the host behind which the destination was seen. Inside
+// the fabric they are packets like all others: routed by the tables of the scenario, stored,
+// marked, paused and dropped. A frame to a group or to an unknown address goes to all real
+// hosts along one tree.
 
-// Interface is where a real host is.
+// Interface is the network interface of a real host.
 type Interface interface {
-	// Send sends a frame without its check sequence.
-	Send(b []byte) error
-	// Poll hands over the frames that have come, and for each when that was, in nanoseconds
-	// of the wall, and whether a checksum was left to a network card that does not exist.
-	Poll(take func(b []byte, came int64, unfilled bool))
-	// Lost is how many frames came that there was no room for.
+	sender
+	// Poll calls take for at most most received frames. Came is the wall clock time of arrival in
+	// nanoseconds. Unfilled means that the sender left the checksum to its network card.
+	Poll(most int, take func(b []byte, came int64, unfilled bool))
+	// Lost returns the number of received frames that were dropped for lack of room.
 	Lost() uint64
 	Close() error
 }
 
 // Outside are the real hosts of a run.
 type Outside struct {
-	Hosts   map[int]Interface // by node; nil: it is behind another process
+	Hosts   map[int]Interface // by node; nil: behind another process
 	Classes Classes
 }
 
-// Classes say which class a foreign frame has.
+// Classes maps foreign frames to traffic classes.
 type Classes struct {
 	DSCP  [64]uint8
 	PCP   [mmu.Classes]uint8
 	Other uint8 // frames that are neither IP nor tagged
-	Many  uint8 // frames that go to all, whose copies no upstream can be paused for
+	Many  uint8 // frames to all hosts; preferably lossy, because copies cannot be paused
 }
 
 // of returns the class of a frame.
@@ -61,42 +60,43 @@ func (c *Classes) of(h *frame.Headers, many bool) uint8 {
 	return c.Other
 }
 
-// bridge is what the nodes of a process know of real hosts.
+// bridge connects the nodes of a process to real hosts.
 type bridge struct {
 	e       *Engine
 	classes Classes
 	hosts   []*outsideHost
 	outside map[int]Interface
-	tree    [][]int      // by node: ports by which a frame to many leaves
-	changes []units.Time // at which a link fails or comes back, and the tree changes
+	tree    [][]int      // by node: egress ports of a frame to all hosts
+	changes []units.Time // when a link fails or recovers, and the tree changes
 	table   addressTable
+	came    units.Time  // last frame of a real host
 	f       frame.Frame // scratch
-	strange
+	rejected
 }
 
-// newBridge checks that real hosts can stand where they are to, and returns the spec of a
-// run with them.
+// newBridge checks that the real hosts can replace hosts of the scenario, and returns the spec
+// of a run with them.
 func newBridge(e *Engine, spec *sim.Spec, o *Outside) (*bridge, *sim.Spec, error) {
 	for i, h := range spec.Hosts {
 		if _, out := o.Hosts[i]; !out {
 			continue
 		}
 		if d := h.Flow.Properties().Dialect; d != flowctl.PFC {
-			return nil, nil, fmt.Errorf("%s is a real host, and its link speaks %s; allowed: flow control by PFC, or none", h.Name, d)
+			return nil, nil, fmt.Errorf("%s is a real host, but its link uses %s (expected flow control by PFC, or none)", h.Name, d)
 		}
 		if len(h.Receive.Stuck) > 0 || h.Receive.Rate != 0 {
-			return nil, nil, fmt.Errorf("%s is a real host; allowed to be stuck or slow: hosts of the scenario", h.Name)
+			return nil, nil, fmt.Errorf("%s is a real host, so it cannot be stuck or slow (expected a host of the scenario)", h.Name)
 		}
 	}
 	for i := range spec.Flows.Flow {
 		f := &spec.Flows.Flow[i]
 		for _, node := range []uint16{f.Src, f.Dst} {
 			if _, out := o.Hosts[int(node)]; out {
-				return nil, nil, fmt.Errorf("flow %d begins or ends at %s, which is a real host; allowed: flows between hosts of the scenario", i, spec.Hosts[node].Name)
+				return nil, nil, fmt.Errorf("flow %d starts or ends at %s, which is a real host (expected flows between hosts of the scenario)", i, spec.Hosts[node].Name)
 			}
 		}
 	}
-	b := &bridge{e: e, classes: o.Classes, outside: o.Hosts, changes: []units.Time{0}, table: addressTable{at: make(map[frame.MAC]place)}}
+	b := &bridge{e: e, classes: o.Classes, outside: o.Hosts, changes: []units.Time{0}, table: addressTable{at: make(map[frame.MAC]seenAt)}}
 	for i := range spec.Cables {
 		for _, d := range spec.Cables[i].Down {
 			b.changes = append(b.changes, d.From, d.To)
@@ -105,7 +105,7 @@ func newBridge(e *Engine, spec *sim.Spec, o *Outside) (*bridge, *sim.Spec, error
 	slices.Sort(b.changes)
 	for i, h := range spec.Hosts {
 		if _, out := o.Hosts[i]; !out {
-			b.table.at[frame.PortMAC(h.Node, 0)] = place{uint16(i), units.Never} // ours, which answer nobody
+			b.table.at[frame.PortMAC(h.Node, 0)] = seenAt{uint16(i), units.Never} // simulated hosts do not answer
 		}
 	}
 	own := *spec
@@ -116,7 +116,7 @@ func newBridge(e *Engine, spec *sim.Spec, o *Outside) (*bridge, *sim.Spec, error
 	return b, &own, nil
 }
 
-// treeRouted is a switch whose router leads copies of frames to many.
+// treeRouted returns a switch spec whose router also forwards copies of frames to all hosts.
 func treeRouted(s *dataplane.SwitchSpec) *dataplane.SwitchSpec {
 	own := *s
 	own.Router = func(env route.Env) (route.Router, error) {
@@ -126,7 +126,7 @@ func treeRouted(s *dataplane.SwitchSpec) *dataplane.SwitchSpec {
 	return &own
 }
 
-// treeRouter leads a copy of a frame to many where its number says.
+// treeRouter sends a copy of a frame to all hosts by the port in its Seq.
 type treeRouter struct{ route.Router }
 
 // Route implements route.Router.
@@ -137,8 +137,8 @@ func (r treeRouter) Route(now units.Time, in int, p *packet.Packet) int {
 	return r.Router.Route(now, in, p)
 }
 
-// branches returns the ports of a node by which a frame to many leaves now. Every process
-// knows the failures of the scenario, so that all have the same tree at the same time.
+// branches returns the egress ports of a frame to all hosts at a node. Every process knows the
+// link failures of the scenario, so all have the same tree at the same time.
 func (b *bridge) branches(now units.Time, node int) []int {
 	if len(b.changes) > 0 && b.changes[0] <= now {
 		for len(b.changes) > 0 && b.changes[0] <= now {
@@ -149,8 +149,8 @@ func (b *bridge) branches(now units.Time, node int) []int {
 	return b.tree[node]
 }
 
-// treeOf spans the switches by trees of links that are up, in the order of nodes and cables,
-// and returns the ports of each by which real hosts are reached. Two spines make no loop of it.
+// treeOf returns, for each node, the ports of a spanning tree of the links that are up, without
+// branches that lead to no real host. It visits nodes and cables in order.
 func treeOf(spec *sim.Spec, outside map[int]Interface, now units.Time) [][]int {
 	n := len(spec.Hosts) + len(spec.Switches)
 	type edge struct{ here, peer sim.End }
@@ -164,7 +164,7 @@ func treeOf(spec *sim.Spec, outside map[int]Interface, now units.Time) [][]int {
 		edges[c.B.Node] = append(edges[c.B.Node], edge{c.B, c.A})
 	}
 	ports, seen := make([][]int, n), make([]bool, n)
-	// visit reports whether there is a real host at or below a node.
+	// visit reports whether a node is a real host or leads to one.
 	var visit func(node int) bool
 	visit = func(node int) bool {
 		seen[node] = true
@@ -183,20 +183,21 @@ func treeOf(spec *sim.Spec, outside map[int]Interface, now units.Time) [][]int {
 		return found
 	}
 	for node := len(spec.Hosts); node < n; node++ {
-		if !seen[node] { // failures may have made several parts of the fabric
+		if !seen[node] { // failures may have split the fabric
 			visit(node)
 		}
 	}
 	return ports
 }
 
-// arrive hands a foreign frame to a node: copies of it to a switch, if it is for many.
+// arrive delivers a foreign frame to a node. A switch gets one copy per branch of a frame to all
+// hosts.
 func (b *bridge) arrive(now units.Time, n *node, port int, f *carried) {
 	if len(f.ext) < 3 || b.e.spec.Hosts[0].Kinds[f.p.Class()] == mmu.Unused {
-		b.count("live: a foreign frame without its bytes, or of no class")
+		b.count("live: foreign frame without contents, or with an unused class")
 		return
 	}
-	if src := sourceOf(f.ext); !src.Group() && int(f.p.Flow) < len(b.e.spec.Hosts) {
+	if src := frame.ForeignSource(f.ext); !src.Group() && int(f.p.Flow) < len(b.e.spec.Hosts) {
 		b.learn(now, src, uint16(f.p.Flow))
 	}
 	if n.index < len(b.e.spec.Hosts) || f.p.Dst != packet.NoNode {
@@ -213,74 +214,81 @@ func (b *bridge) arrive(now units.Time, n *node, port int, f *carried) {
 	}
 }
 
-// sourceOf is the address that a packed frame comes from: its bytes 6 to 11.
-func sourceOf(ext packet.Ext) (m frame.MAC) {
-	for i := range m {
-		at := 6 + i
-		m[i] = byte(ext[1+at/8] >> (8 * (at % 8)))
-	}
-	return m
-}
-
 func (b *bridge) learn(now units.Time, src frame.MAC, node uint16) {
 	if !b.table.learn(now, src, node) {
-		b.count("live: from an address for which the table had no room (taken all the same)")
+		b.count("live: address table full (frame accepted)")
 	}
 }
 
-// poll takes what has come from real hosts.
+// poll processes the frames received from real hosts.
 func (b *bridge) poll(now units.Time) {
 	for _, h := range b.hosts {
-		h.poll(now)
+		// An engine that is behind leaves frames in the kernel's buffer: taking them only to drop
+		// them costs time.
+		most := maxBatch
+		if h.waiting > maxBatch {
+			most = 1
+		}
+		h.now = now
+		h.line.Poll(most, h.take)
 	}
+}
+
+// flush sends frames to real hosts and reports whether any were waiting.
+func (b *bridge) flush() bool {
+	waited := false
+	for _, h := range b.hosts {
+		waited = waited || h.out.n > 0
+		h.out.flush(h.line)
+	}
+	return waited
 }
 
 func (b *bridge) close() error {
 	var err error
 	for _, h := range b.hosts {
 		if lost := h.line.Lost(); lost > 0 {
-			b.add("live: more of a real host than could be taken", lost)
+			b.add("live: receive buffer of a real host full", lost)
 		}
 		err = errors.Join(err, h.line.Close())
 	}
 	return err
 }
 
-// addTo adds what was not taken to other such counts.
+// addTo returns the sum of the counts of rejected frames.
 func (b *bridge) addTo(all map[string]uint64) map[string]uint64 {
-	if len(b.strange) == 0 {
+	if len(b.rejected) == 0 {
 		return all
 	}
-	sum := maps.Clone(map[string]uint64(b.strange))
+	sum := maps.Clone(map[string]uint64(b.rejected))
 	for why, n := range all {
 		sum[why] += n
 	}
 	return sum
 }
 
-// addressTable says behind which host an address is.
+// addressTable maps addresses to the hosts behind which they were seen.
 type addressTable struct {
-	at    map[frame.MAC]place
+	at    map[frame.MAC]seenAt
 	swept units.Time
 }
 
-type place struct {
+type seenAt struct {
 	node uint16
-	seen units.Time // Never: it stays there
+	seen units.Time // Never: permanent
 }
 
-// Bounds of a table: as many addresses as a small switch has, and the ageing time of IEEE
-// 802.1Q 8.8.3.
+// Limits of a table: the size of a small switch, and the ageing time of IEEE 802.1Q 8.8.3.
 const (
 	maxAddresses = 4096
 	addressAge   = 300 * units.Second
 	sweepEvery   = units.Second
 )
 
-// learn notes where an address was seen; false: there is no room for it.
+// learn records where an address was seen; it returns false if the table is full.
 func (t *addressTable) learn(now units.Time, src frame.MAC, node uint16) bool {
 	was, known := t.at[src]
-	if known && was.seen == units.Never {
+	if known && (was.seen == units.Never || was.node == node && now-was.seen < sweepEvery) {
 		return true
 	}
 	if !known && len(t.at) >= maxAddresses {
@@ -288,16 +296,16 @@ func (t *addressTable) learn(now units.Time, src frame.MAC, node uint16) bool {
 			return false
 		}
 		t.swept = now
-		maps.DeleteFunc(t.at, func(_ frame.MAC, p place) bool { return p.seen != units.Never && now-p.seen > addressAge })
+		maps.DeleteFunc(t.at, func(_ frame.MAC, p seenAt) bool { return p.seen != units.Never && now-p.seen > addressAge })
 		if len(t.at) >= maxAddresses {
 			return false
 		}
 	}
-	t.at[src] = place{node, now}
+	t.at[src] = seenAt{node, now}
 	return true
 }
 
-// find returns the host behind which an address is.
+// find returns the host behind which an address was seen.
 func (t *addressTable) find(now units.Time, dst frame.MAC) (uint16, bool) {
 	p, ok := t.at[dst]
 	return p.node, ok && (p.seen == units.Never || now-p.seen <= addressAge)

@@ -19,8 +19,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// mixed has four hosts on two leaves with two spines; some of them can be real. Class 1 is
-// lossless and 2 is lossy, and marked from 3 KB on.
+// mixed has six hosts on two leaves with two spines; some hosts can be real. Class 1 is lossless,
+// class 2 lossy. Frames are marked above 3 KB.
 const mixed = `
 topology: {name: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 3, host_link: {rate: 100Mbps, delay: 10us}, fabric_link: {rate: 100Mbps, delay: 10us}}
 classes: {control: {ids: [0], kind: control}, rdma: {ids: [1], kind: lossless}, tcp: {ids: [2], kind: lossy}}
@@ -36,12 +36,13 @@ workload:
 run: {arrivals: 10ms, stop: {when: time, at_most: 50ms}}
 `
 
-// realHost is a host that sends what a test tells it to, and notes what it gets.
+// realHost is a host that sends the frames of a test and records the frames that it receives.
 type realHost struct {
 	clock Clock
 	out   []sending
 	got   [][]byte
 	at    []units.Time
+	err   error // of Send
 }
 
 type sending struct {
@@ -49,13 +50,18 @@ type sending struct {
 	b  []byte
 }
 
-func (r *realHost) Send(b []byte) error {
-	r.got, r.at = append(r.got, bytes.Clone(b)), append(r.at, r.clock.Now())
-	return nil
+func (r *realHost) Send(frames [][]byte) (int, error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	for _, b := range frames {
+		r.got, r.at = append(r.got, bytes.Clone(b)), append(r.at, r.clock.Now())
+	}
+	return len(frames), nil
 }
 
-func (r *realHost) Poll(take func(b []byte, came int64, unfilled bool)) {
-	for len(r.out) > 0 && r.out[0].at <= r.clock.Now() {
+func (r *realHost) Poll(most int, take func(b []byte, came int64, unfilled bool)) {
+	for ; most > 0 && len(r.out) > 0 && r.out[0].at <= r.clock.Now(); most-- {
 		take(r.out[0].b, 0, false)
 		r.out = r.out[1:]
 	}
@@ -64,10 +70,10 @@ func (r *realHost) Poll(take func(b []byte, came int64, unfilled bool)) {
 func (r *realHost) Lost() uint64 { return 0 }
 func (r *realHost) Close() error { return nil }
 
-// mac and ip are those of a real host.
+// mac returns the address of a real host.
 func mac(host int) frame.MAC { return frame.MAC{0x0a, 0, 0, 0, 0, byte(host)} }
 
-// datagram is a UDP frame between real hosts, of a DSCP and with bytes of payload.
+// udpFrame returns a UDP frame between real hosts with a type of service and a payload size.
 func udpFrame(t testing.TB, from, to frame.MAC, tos uint8, payload int) []byte {
 	t.Helper()
 	ip := &layers.IPv4{Version: 4, TTL: 64, TOS: tos, Protocol: layers.IPProtocolUDP, SrcIP: []byte{10, 1, 0, from[5]}, DstIP: []byte{10, 1, 0, to[5]}}
@@ -87,7 +93,7 @@ func serialized(t testing.TB, all ...gopacket.SerializableLayer) []byte {
 	return b.Bytes()
 }
 
-// byTraffic maps DSCP 8n and PCP n to class n, and everything else to class 2.
+// byTraffic maps DSCP 8 and PCP 1 to class 1, and everything else to class 2.
 func byTraffic() Classes {
 	c := Classes{Other: 2, Many: 2}
 	for i := range c.DSCP {
@@ -101,7 +107,7 @@ func byTraffic() Classes {
 	return c
 }
 
-// withReal runs mixed with some of its hosts real.
+// withReal returns an engine for mixed with some real hosts.
 func withReal(t testing.TB, wires func(*sim.Spec) Wires, hosts map[int]*realHost, set ...string) (*Engine, *fabric.Fabric) {
 	t.Helper()
 	b := built(t, mixed, set...)
@@ -123,8 +129,8 @@ func withReal(t testing.TB, wires func(*sim.Spec) Wires, hosts map[int]*realHost
 
 var broadcast = frame.MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
-// An ARP request goes to every other real host once, along a tree, whichever wires there
-// are; its answer, and what follows, to nobody but who asked.
+// TestLearning checks that a broadcast reaches every other real host once, on any wires, and that
+// the answer and later frames reach only their destination.
 func TestLearning(t *testing.T) {
 	for name, wires := range map[string]func(*sim.Spec) Wires{
 		"memory": nil,
@@ -149,14 +155,14 @@ func TestLearning(t *testing.T) {
 		}
 		// 64 B and 20 B between frames at 100 Mbps: 6.72 us, four times, and four cables of
 		// 10 us (the manual clock is polled every millisecond or at the next event).
-		if len(e.Report().Strange) > 0 {
-			t.Errorf("%s: not taken: %v", name, e.Report().Strange)
+		if len(e.Report().Rejected) > 0 {
+			t.Errorf("%s: rejected: %v", name, e.Report().Rejected)
 		}
 	}
 }
 
-// The tree goes around links that are down: one frame to many every 2 ms, of which only that
-// at 10 ms finds no way between the leaves.
+// TestTreeFollowsFailures checks that the tree avoids links that are down. It sends a broadcast
+// every 2 ms; only the one at 10 ms finds no path between the leaves.
 func TestTreeFollowsFailures(t *testing.T) {
 	var out []sending
 	for at := units.Time(0); at <= 16*units.Millisecond; at += 2 * units.Millisecond {
@@ -169,18 +175,18 @@ func TestTreeFollowsFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(hosts[0].got) != len(out) || len(hosts[2].got) != 0 {
-		t.Errorf("on the same leaf %d of %d, back where they came from %d", len(hosts[0].got), len(out), len(hosts[2].got))
+		t.Errorf("host on the same leaf got %d of %d frames, the sender %d", len(hosts[0].got), len(out), len(hosts[2].got))
 	}
 	var sent []int64
 	for _, at := range hosts[5].at {
 		sent = append(sent, int64(at/(2*units.Millisecond)*2))
 	}
 	if want := []int64{0, 2, 4, 6, 8, 12, 14, 16}; !slices.Equal(sent, want) {
-		t.Errorf("the other leaf got those of %v ms, want %v", sent, want)
+		t.Errorf("the other leaf got the frames of %v ms, want %v", sent, want)
 	}
 }
 
-// Frames that senders allow to be marked are, with the right checksum; others are not.
+// TestMarksOfRealFrames checks that only ECN-capable frames are marked, with a correct checksum.
 func TestMarksOfRealFrames(t *testing.T) {
 	const ect0 = 2
 	var out []sending
@@ -192,7 +198,7 @@ func TestMarksOfRealFrames(t *testing.T) {
 		out = append(out, sending{units.Millisecond, udpFrame(t, mac(2), mac(5), tos, 1000)})
 	}
 	hosts := map[int]*realHost{2: {out: out}, 5: {out: []sending{{0, udpFrame(t, mac(5), broadcast, 0, 20)}}}}
-	// The last link is a tenth as fast: a queue of 38 frames or so grows before it.
+	// The last link is ten times slower: a queue of about 38 frames builds up.
 	e, _ := withReal(t, nil, hosts, "topology.overrides=[{match: leaf1-host5, rate: 10Mbps}]", "switch.policy.limit=60KB", "run.stop.at_most=80ms")
 	if _, err := e.Run(context.Background()); err != nil {
 		t.Fatal(err)
@@ -209,17 +215,17 @@ func TestMarksOfRealFrames(t *testing.T) {
 			t.Fatalf("checksum %#x, want %#x", was, again)
 		}
 	}
-	// 3 KB are not yet three frames: of 40 the first three or so go unmarked, and of the
-	// rest those that allow it are marked.
+	// 3 KB is less than three frames: about three of 40 frames are not marked. Of the others,
+	// the ECN-capable ones are marked.
 	if len(hosts[5].got) != 40 || marked < 15 || marked > 19 {
-		t.Errorf("%d of %d frames are marked", marked, len(hosts[5].got))
+		t.Errorf("%d of %d frames are marked (expected 15 to 19 of 40)", marked, len(hosts[5].got))
 	}
 	if got := e.Totals().Marks; got != uint64(marked) {
-		t.Errorf("%d marks were counted, and %d frames have one", got, marked)
+		t.Errorf("Totals counts %d marks, but %d frames are marked", got, marked)
 	}
 }
 
-// checksum is that of RFC 791, computed anew.
+// checksum computes the header checksum of RFC 791.
 func checksum(header []byte) uint16 {
 	s := uint32(0)
 	for i := 0; i < len(header); i += 2 {
@@ -233,8 +239,8 @@ func checksum(header []byte) uint16 {
 	return ^uint16(s)
 }
 
-// A real host in a lossless class is paused, and loses nothing, although it sends all at
-// once; it also sees the pauses.
+// TestRealHostIsPaused checks that a burst of a real host in a lossless class is paused without a
+// loss, and that the host receives the PFC frames.
 func TestRealHostIsPaused(t *testing.T) {
 	var out []sending
 	for range 300 {
@@ -254,21 +260,21 @@ func TestRealHostIsPaused(t *testing.T) {
 		}
 	}
 	if len(hosts[5].got) != 300 || pauses < 2 {
-		t.Errorf("%d of 300 frames arrived, %d pauses and resumes were seen", len(hosts[5].got), pauses)
+		t.Errorf("%d of 300 frames arrived, the host received %d PFC frames (expected at least 2)", len(hosts[5].got), pauses)
 	}
-	if len(e.Report().Strange) > 0 {
-		t.Errorf("not taken: %v", e.Report().Strange)
+	if len(e.Report().Rejected) > 0 {
+		t.Errorf("rejected: %v", e.Report().Rejected)
 	}
 }
 
-// A pause of a real host holds what its switch has for it.
+// TestRealHostPauses checks that a switch obeys a PAUSE of a real host.
 func TestRealHostPauses(t *testing.T) {
 	var p packet.Packet
 	p.SetPFC(2, 2, 65535) // 65,535 quanta of 512 bits at 100 Mbps: 335.5 ms
-	hold := frame.Append(nil, mac(5), frame.MAC{}, &p, nil, nil)
+	pause := frame.Append(nil, mac(5), frame.MAC{}, &p, nil, nil)
 	hosts := map[int]*realHost{
 		2: {out: []sending{{5 * units.Millisecond, udpFrame(t, mac(2), mac(5), 8<<2, 100)}}},
-		5: {out: []sending{{0, udpFrame(t, mac(5), broadcast, 0, 20)}, {2 * units.Millisecond, hold}}},
+		5: {out: []sending{{0, udpFrame(t, mac(5), broadcast, 0, 20)}, {2 * units.Millisecond, pause}}},
 	}
 	e, _ := withReal(t, nil, hosts, "run.stop.at_most=600ms")
 	if _, err := e.Run(context.Background()); err != nil {
@@ -279,7 +285,7 @@ func TestRealHostPauses(t *testing.T) {
 	}
 }
 
-// What must not be forwarded is not.
+// TestNotForwarded checks that invalid frames are not forwarded.
 func TestNotForwarded(t *testing.T) {
 	lldp := udpFrame(t, mac(2), frame.MAC{0x01, 0x80, 0xc2, 0, 0, 0x0e}, 0, 20)
 	group := udpFrame(t, broadcast, mac(5), 0, 20)
@@ -294,22 +300,22 @@ func TestNotForwarded(t *testing.T) {
 	if len(hosts[5].got) != 0 {
 		t.Errorf("got %x", hosts[5].got)
 	}
-	for _, why := range []string{"no switch forwards", "of a group", "longer than the", "shorter than"} {
+	for _, why := range []string{"link-local address", "from a group address", "longer than the", "shorter than"} {
 		found := uint64(0)
-		for what, n := range e.Report().Strange {
+		for what, n := range e.Report().Rejected {
 			if strings.Contains(what, why) {
 				found += n
 			}
 		}
 		if found != 1 {
-			t.Errorf("%s: %d, of %v", why, found, e.Report().Strange)
+			t.Errorf("%s: %d frames (expected 1), of %v", why, found, e.Report().Rejected)
 		}
 	}
 }
 
-// A table has room for so many addresses, and forgets those that were not seen for long.
+// TestAddressTable checks the capacity and the ageing of the table.
 func TestAddressTable(t *testing.T) {
-	table := addressTable{at: make(map[frame.MAC]place)}
+	table := addressTable{at: make(map[frame.MAC]seenAt)}
 	of := func(i int) frame.MAC { return frame.MAC{0x02, 0, 0, 0, byte(i >> 8), byte(i)} }
 	for i := range maxAddresses {
 		if !table.learn(units.Time(i), of(i), 1) {
@@ -317,10 +323,10 @@ func TestAddressTable(t *testing.T) {
 		}
 	}
 	if table.learn(2*units.Second, of(5000), 1) {
-		t.Error("there was room for one more")
+		t.Error("a full table accepts another address")
 	}
 	if !table.learn(3*units.Second, of(7), 9) {
-		t.Error("one that was known could not move")
+		t.Error("a full table does not update a known address")
 	}
 	if node, ok := table.find(4*units.Second, of(7)); !ok || node != 9 {
 		t.Errorf("address 7 is at %d", node)
@@ -330,11 +336,11 @@ func TestAddressTable(t *testing.T) {
 		t.Error("an old address is still known")
 	}
 	if !table.learn(late+sweepEvery, of(5000), 1) || len(table.at) != 2 {
-		t.Errorf("%d addresses are left, want that which moved and a new one", len(table.at))
+		t.Errorf("%d addresses are left, want the moved and the new one", len(table.at))
 	}
 }
 
-// Where a real host cannot stand.
+// TestNoPlaceForRealHosts checks hosts that cannot be replaced by real ones.
 func TestNoPlaceForRealHosts(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -342,9 +348,9 @@ func TestNoPlaceForRealHosts(t *testing.T) {
 		set  []string
 		want string
 	}{
-		{"a flow ends there", 0, nil, "flow 0 begins or ends at host0"},
-		{"credits", 5, []string{"switch.flow_control={name: cbfc, period: 1ms}"}, "allowed: flow control by PFC"},
-		{"stuck", 5, []string{"faults=[{at: 1ms, host: host5, stuck: true, for: 1ms}]"}, "allowed to be stuck"},
+		{"a flow ends there", 0, nil, "flow 0 starts or ends at host0"},
+		{"credits", 5, []string{"switch.flow_control={name: cbfc, period: 1ms}"}, "expected flow control by PFC"},
+		{"stuck", 5, []string{"faults=[{at: 1ms, host: host5, stuck: true, for: 1ms}]"}, "cannot be stuck"},
 	} {
 		b := built(t, mixed, c.set...)
 		_, err := New(b.Spec, Options{Clock: &Manual{}, Outside: &Outside{Hosts: map[int]Interface{c.node: &realHost{}}}})
@@ -354,8 +360,8 @@ func TestNoPlaceForRealHosts(t *testing.T) {
 	}
 }
 
-// pester lets two real hosts send the same two frames again and again: nothing panics, and
-// books stay right.
+// pester lets two real hosts repeat the same two frames, and checks that nothing panics and no
+// invariant breaks.
 func pester(t *testing.T, one, two []byte) {
 	t.Helper()
 	hosts := map[int]*realHost{2: {}, 5: {}}
@@ -375,7 +381,7 @@ func pester(t *testing.T, one, two []byte) {
 	}
 }
 
-// plausible are frames that a real host might send.
+// plausible returns frames that a real host might send.
 func plausible(t testing.TB) [][]byte {
 	t.Helper()
 	var p packet.Packet
@@ -385,7 +391,7 @@ func plausible(t testing.TB) [][]byte {
 	}
 }
 
-// Frames that are nearly right, or cut off.
+// TestHostileRealHost sends corrupted and truncated frames.
 func TestHostileRealHost(t *testing.T) {
 	r, seeds := rand.New(rand.NewPCG(1, 2)), plausible(t)
 	damaged := func() []byte {

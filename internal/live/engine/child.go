@@ -7,24 +7,24 @@ import (
 	"slices"
 )
 
-// Child is this program once more, with sockets and without privileges: its parent opens the
-// sockets and outlives it to remove what it made.
+// Child is a second process of this program that runs without privileges. Its parent opens the
+// sockets, waits for it, and removes namespaces afterwards.
 type Child struct {
-	Args     []string // of the command line of the parent
-	Text     []byte   // of the scenario, for its standard input
+	Args     []string // command line of the parent
+	Text     []byte   // scenario, for standard input
 	Files    []*os.File
-	User     *User // nil: the parent's
-	Folder   string
+	User     *User  // nil: the user of the parent
+	Folder   string // for results
 	Out, Err io.Writer
 }
 
-// User is a user and a group of the system.
+// User is a user and a group of the operating system.
 type User struct{ UID, GID uint32 }
 
-// ErrNotBegun says that a child was interrupted before it could take notice.
-var ErrNotBegun = errors.New("interrupted before the run began")
+// ErrNotBegun means that a child was interrupted before its run started.
+var ErrNotBegun = errors.New("interrupted before the run started")
 
-// withFlags adds flags to arguments, before a -- that ends them.
+// withFlags adds flags to arguments, before a terminating --.
 func withFlags(args []string, flags ...string) []string {
 	end := slices.Index(args, "--")
 	if end < 0 {

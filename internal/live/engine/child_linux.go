@@ -18,9 +18,8 @@ import (
 	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
-// HandOver makes the folder of results one that the child may write to; results is the name
-// of a file that every folder of results has. It changes the owner
-// of one that is new, empty or has results; other folders are not for us to give away.
+// HandOver makes sure that the child can write to the folder of results. It changes the owner
+// only if the folder is new, empty or contains a file named results.
 func HandOver(folder, results string, who *User) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("cannot write results: %w", err)
@@ -38,16 +37,16 @@ func HandOver(folder, results string, who *User) error {
 		}
 	}
 	if err := as(who, func() error { return disk.Prepare(folder) }); err != nil {
-		return fmt.Errorf("%w, for user %d, who the run is going to be; allowed: a folder with -o that this user reaches, or another --user", err, who.UID)
+		return fmt.Errorf("%w (the run uses uid %d); fix: choose a folder that this user can write to with -o, or another --user", err, who.UID)
 	}
 	return nil
 }
 
-// as does something to files with the rights that somebody else has.
+// as calls do with the file access rights of another user.
 func as(who *User, do func() error) error {
 	done := make(chan error)
 	go func() {
-		// The thread ends with this goroutine, because it is never unlocked.
+		// The goroutine never unlocks the thread, so the thread ends with it.
 		runtime.LockOSThread()
 		if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0); errno != 0 { // of this thread only
 			done <- errno
@@ -55,7 +54,7 @@ func as(who *User, do func() error) error {
 		}
 		err := unix.Setfsgid(int(who.GID))
 		if err == nil {
-			err = unix.Setfsuid(int(who.UID)) // which takes the right to overrule permissions, too
+			err = unix.Setfsuid(int(who.UID)) // also drops the capability to override permissions
 		}
 		if err == nil {
 			err = do()
@@ -65,17 +64,17 @@ func as(who *User, do func() error) error {
 	return <-done
 }
 
-// Run runs the child to its end and returns its exit code, or why it has none.
+// Run runs the child to its end and returns its exit code.
 func (c *Child) Run(ctx context.Context) (code int, err error) {
-	// The child dies with the thread that started it.
+	// Pdeathsig kills the child when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	numbers := make([]string, len(c.Files))
 	for i := range c.Files {
-		numbers[i] = strconv.Itoa(3 + i) // behind standard error
+		numbers[i] = strconv.Itoa(3 + i) // after standard error
 	}
 	args := withFlags(c.Args[1:], "--sockets", strings.Join(numbers, ","), "-o", c.Folder)
-	// By this name it is found even where the user of the child may not look.
+	// This path works even if the child's user cannot read the folder of the program.
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Args[0] = c.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = bytes.NewReader(c.Text), c.Out, c.Err, c.Files
@@ -83,7 +82,7 @@ func (c *Child) Run(ctx context.Context) (code int, err error) {
 	if c.User != nil {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: c.User.UID, Gid: c.User.GID}
 	}
-	if err := renounce(); err != nil {
+	if err := dropPrivileges(); err != nil {
 		return 0, err
 	}
 	if err := cmd.Start(); err != nil {
@@ -106,34 +105,34 @@ func (c *Child) Run(ctx context.Context) (code int, err error) {
 	case err != nil && ctx.Err() != nil:
 		return 0, ErrNotBegun
 	case err != nil:
-		return 0, fmt.Errorf("the run is gone: %w", err)
+		return 0, fmt.Errorf("the run ended unexpectedly: %w", err)
 	}
 	return 0, nil
 }
 
-// renounce keeps what this thread starts from any privilege that comes with a file, or from
-// its parent beside that of root.
-func renounce() error {
+// dropPrivileges prevents processes that this thread starts from gaining privileges through
+// files or ambient capabilities.
+func dropPrivileges() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
 	return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 }
 
-// nobody is the user and group of that name.
+// nobody is the id of the user and of the group nobody.
 const nobody = 65534
 
-// ChildUser returns who the child is, by --user; nil: who its parent is, which has no
-// privileges to drop.
+// ChildUser returns the user of the child: from --user, else the one who called sudo, else
+// nobody. It is nil if the parent is not root.
 func ChildUser(text string) (*User, error) {
 	if os.Geteuid() != 0 {
 		if text != "" {
-			return nil, errors.New("--user is for root, who can become somebody else")
+			return nil, errors.New("--user needs root")
 		}
 		return nil, nil
 	}
 	who := text
-	// Root may have called sudo, too.
+	// SUDO_UID is 0 if root called sudo.
 	if sudo := os.Getenv("SUDO_UID"); who == "" && sudo != "" && sudo != "0" {
 		who = sudo + ":" + os.Getenv("SUDO_GID")
 	}
@@ -147,7 +146,7 @@ func ChildUser(text string) (*User, error) {
 	u, err1 := strconv.ParseUint(uid, 10, 32)
 	g, err2 := strconv.ParseUint(gid, 10, 32)
 	if err1 != nil || err2 != nil || u == 0 || g == 0 {
-		return nil, fmt.Errorf("--user is %q; allowed: UID:GID, in numbers, and not root", who)
+		return nil, fmt.Errorf("--user is %q (expected UID:GID as numbers, not root)", who)
 	}
 	return &User{uint32(u), uint32(g)}, nil
 }

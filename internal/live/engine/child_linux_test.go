@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Flags of the child are flags, also where a -- ends those of its parent.
+// TestWithFlags checks that flags are added before a terminating --.
 func TestWithFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"live a.yaml":            "live a.yaml -o out",
@@ -20,10 +20,10 @@ func TestWithFlags(t *testing.T) {
 	}
 }
 
-// The child is never root, whoever called sudo.
+// TestChildUser checks that the child is never root.
 func TestChildUser(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can become somebody else")
+		t.Skip("needs root")
 	}
 	for _, c := range []struct {
 		user, sudo string
@@ -47,10 +47,10 @@ func TestChildUser(t *testing.T) {
 	}
 }
 
-// A folder of results is given to the child; one of anything else stays whose it is.
+// TestHandOver checks that only new, empty and result folders change their owner.
 func TestHandOver(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give folders away")
+		t.Skip("needs root")
 	}
 	top, err := os.MkdirTemp("", "xoff-test-")
 	if err != nil {
@@ -61,7 +61,7 @@ func TestHandOver(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files []string
-		mode  os.FileMode // of the folder; 0: it is not there
+		mode  os.FileMode // of the folder; 0: it does not exist
 		owner uint32
 		fails bool
 	}{
@@ -98,17 +98,17 @@ func TestHandOver(t *testing.T) {
 		if owner := s.Sys().(*syscall.Stat_t).Uid; owner != c.owner {
 			t.Errorf("%s belongs to %d, want %d", c.name, owner, c.owner)
 		}
-		// Nobody gets through a folder that is closed to him.
+		// The user nobody cannot enter a closed folder.
 		if err := os.Chmod(top, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if err := HandOver(folder, "summary.json", who); err == nil {
-			t.Errorf("%s cannot be reached, and nothing is said", c.name)
+			t.Errorf("%s cannot be reached, but HandOver succeeds", c.name)
 		}
 	}
 }
 
-// A host may have any name, also that of the namespace of switches.
+// TestFabricSpace checks that the namespace of switches differs from the names of hosts.
 func TestFabricSpace(t *testing.T) {
 	for want, hosts := range map[string][]string{"fabric": {"host0"}, "fabrics": {"fabric", "a"}, "fabricss": {"fabrics", "fabric"}} {
 		if got := fabricSpace(hosts); got != want {

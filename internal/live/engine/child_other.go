@@ -7,13 +7,13 @@ import (
 	"errors"
 )
 
-var errNoChild = errors.New("--setup, --outside and --wire packet are a matter of Linux")
+var errNoChild = errors.New("--setup, --outside and --wire packet need Linux")
 
-// ChildUser fails: there are no packet sockets here.
+// ChildUser fails: packet sockets need Linux.
 func ChildUser(string) (*User, error) { return nil, errNoChild }
 
-// HandOver fails: there are no packet sockets here.
+// HandOver fails: packet sockets need Linux.
 func HandOver(string, string, *User) error { return errNoChild }
 
-// Run fails: there are no packet sockets here.
+// Run fails: packet sockets need Linux.
 func (*Child) Run(context.Context) (int, error) { return 0, errNoChild }

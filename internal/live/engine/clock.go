@@ -6,30 +6,32 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Clock is the time of a run. It never runs backwards.
+// Clock is the clock of a run. It never goes backwards.
 type Clock interface {
-	// Start makes the present time 0.
+	// Start sets the current time to 0.
 	Start()
 	Now() units.Time
-	// Wait returns at a time or a little later, or much earlier.
+	// Wait returns at the time or a little later. It may also return earlier.
 	Wait(until units.Time)
 }
 
-// How a real clock waits. A sleep ends some microseconds late, so the last ones are spent
-// looking at the clock; what is further away than that leaves the core to others.
+// A sleep ends some microseconds late, so Real spins for the last microseconds of a wait.
 const (
 	spinFor  = 20 * time.Microsecond
 	minSleep = 10 * time.Microsecond
 )
 
-// Real is the clock of the machine. Every sleep lasts Longest at most; 0 is no bound.
+// Real is the clock of the machine. A sleep lasts at most Longest; 0: unlimited.
 type Real struct {
 	Longest time.Duration
 	start   time.Time
+	// until sleeps for a duration or until a frame arrives, and returns true; or it returns false
+	// if frames are frequent, so that a sleep of Longest collects several. nil: never.
+	until func(d time.Duration) bool
 }
 
-// Start implements Clock. The goroutine that calls it keeps its thread, which sleeps as
-// exactly as the system can.
+// Start implements Clock. It locks the calling goroutine to its thread and reduces the timer
+// slack of that thread.
 func (c *Real) Start() {
 	sleepExactly()
 	c.start = time.Now()
@@ -41,13 +43,16 @@ func (c *Real) Now() units.Time { return units.Time(time.Since(c.start)) * units
 // Wait implements Clock.
 func (c *Real) Wait(until units.Time) {
 	if d := time.Duration((until-c.Now())/units.Nanosecond) - spinFor; d >= minSleep {
+		if c.until != nil && c.until(d) {
+			return
+		}
 		if c.Longest > 0 {
 			d = min(d, c.Longest)
 		}
 		sleep(d)
 		return
 	}
-	for range 16 { // the caller has other things to look at, too
+	for range 16 { // return early, so that the caller can poll
 		if c.Now() >= until {
 			return
 		}

@@ -11,27 +11,27 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// Why frames are not taken, beside the errors of package frame.
+// Reasons to reject frames, besides the errors of package frame.
 var (
-	errPorts    = errors.New("live: from or to the address of another port")
-	errFlow     = errors.New("live: of a flow that does not exist, or goes elsewhere")
-	errMismatch = errors.New("live: not what its flow sends")
+	errPorts    = errors.New("live: addresses of other ports")
+	errFlow     = errors.New("live: unknown flow, or a flow with other endpoints")
+	errMismatch = errors.New("live: does not match its flow")
 )
 
-// codec turns packets into frames and back. Both ends know the scenario, so a frame need
-// not say what the flow does: who is pinned, and all of the hash. What it says is held
-// against that.
+// codec encodes packets as frames and decodes them. Both ends know the scenario, so frames omit
+// what the flow determines: the Pinned flag and part of the hash. The rest is compared with the
+// flow.
 type codec struct {
 	flows *dataplane.Flows
 	hosts []*dataplane.NICSpec
-	f     frame.Frame // the last that was decoded
+	f     frame.Frame // the last decoded frame
 	m     frame.Message
 }
 
 func macOf(e sim.End) frame.MAC { return frame.PortMAC(uint16(e.Node), uint16(e.Port)) }
 
-// encode appends the frame of a packet on its way between two ports; false: there is none,
-// because it belongs to no flow.
+// encode appends the frame of a packet between two ports. It returns false if the packet should
+// belong to a flow, but does not.
 func (c *codec) encode(b []byte, from, to sim.End, p *packet.Packet, ext packet.Ext, due uint64) ([]byte, bool) {
 	m := &c.m
 	if !p.OfFlow() {
@@ -42,7 +42,7 @@ func (c *codec) encode(b []byte, from, to sim.End, p *packet.Packet, ext packet.
 	return frame.AppendTrailer(frame.Append(b, macOf(from), macOf(to), p, ext, m), p, ext, m, due), true
 }
 
-// decode reads a frame that came by a wire between two ports. The packet is in c.f then.
+// decode decodes a frame from a wire between two ports into c.f.
 func (c *codec) decode(b []byte, from, to sim.End) error {
 	f := &c.f
 	if err := f.Decode(b); err != nil {
@@ -50,7 +50,7 @@ func (c *codec) decode(b []byte, from, to sim.End) error {
 	}
 	p := &f.Packet
 	if p.Kind() == packet.Foreign {
-		return nil // its addresses are those of real hosts
+		return nil // it has addresses of real hosts
 	}
 	if f.From != macOf(from) || (!f.Hello && !p.Control() && f.To != macOf(to)) {
 		return errPorts
@@ -61,7 +61,7 @@ func (c *codec) decode(b []byte, from, to sim.End) error {
 	return c.complete()
 }
 
-// complete adds what the flow of a packet knows, and checks what the frame says of it.
+// complete adds the fields that the flow determines, and compares the others with the flow.
 func (c *codec) complete() error {
 	f, m := &c.f, &c.m
 	p := &f.Packet
@@ -82,8 +82,8 @@ func (c *codec) complete() error {
 			return err
 		}
 	}
-	const said = 1<<14 - 1 // of the hash, in the source port of RoCE
-	if !tcp && (p.Hash^hash)&said != 0 {
+	const hashBits = 1<<14 - 1 // part of the hash in the source port of RoCE
+	if !tcp && (p.Hash^hash)&hashBits != 0 {
 		return errMismatch
 	}
 	packets := uint32((m.Size + m.Payload - 1) / m.Payload)

@@ -2,12 +2,12 @@ package engine
 
 import "github.com/xoff-net/xoff/metrics"
 
-// Compared is a measure of a live run and of its simulation.
+// Compared is a metric of a live run and of its simulation.
 type Compared struct {
 	Name      string   `json:"name"`
 	Live      float64  `json:"live"`
 	Simulated float64  `json:"simulated"`
-	Change    *float64 `json:"change_percent"` // of live against simulated; null where that is 0 and this is not
+	Change    *float64 `json:"change_percent"` // of live relative to simulated; null if only simulated is 0
 	Time      bool     `json:"-"`              // values are picoseconds
 }
 

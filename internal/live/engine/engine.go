@@ -1,12 +1,10 @@
-// Package engine drives the data planes of a scenario with a real clock: timers, wires with
-// a rate and a delay, faults and stop rules are those of the scenario, and everything
-// comes as late as the machine lets it. How late is measured.
+// Package engine runs the data planes of a scenario on a real clock, for `xoff live`. Timers,
+// rates, delays, faults and stop rules are the scenario's. Events are as late as the machine
+// makes them, and the engine measures how late.
 //
-// One goroutine owns all nodes of a process and one agenda of everything that will happen
-// to them. With a goroutine for each node every frame would wake another one, which costs
-// more than the data plane does; so many nodes of a process cost no more than one busy
-// one, and what is due first happens first, whichever node it belongs to. Nodes on other
-// cores belong to other processes, on wires between them.
+// One goroutine owns all nodes of a process and one agenda of their events, which it executes
+// in order of time. With a goroutine per node, every frame would wake another goroutine, which
+// costs more than the data plane. To use more cores, run nodes in several processes.
 package engine
 
 import (
@@ -20,47 +18,53 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// Options choose how a run is driven.
+// Options configure an Engine.
 type Options struct {
-	Clock Clock // nil: that of the machine
-	// Check is how often a run looks whether it may stop, and Progress is called then;
-	// it may be nil.
+	Clock Clock // nil: Real
+	// Check is the interval at which the engine checks the stop rules and calls Progress, which
+	// may be nil. 0: DefaultCheck.
 	Check    units.Time
 	Progress func(now units.Time)
-	// Here says which nodes this process owns; nil: all.
+	// Here marks the nodes of this process; nil: all.
 	Here []bool
-	// Wires carry the frames; nil: memory, from node to node as they are.
+	// Wires carry the frames; nil: packets are passed in memory.
 	Wires Wires
-	// Outside are hosts of the scenario whose places real hosts take; nil: none.
+	// Outside are the real hosts; nil: none.
 	Outside *Outside
 }
 
-// pollEvery is how often a run whose frames come from elsewhere looks for them.
-const pollEvery = 50 * time.Microsecond
+// A run with sockets or real hosts polls for frames every pollEvery. If none arrived for quietFor,
+// it sleeps until the next one arrives.
+const (
+	pollEvery = 50 * time.Microsecond
+	quietFor  = 200 * units.Microsecond
+)
 
-// DefaultCheck is often enough for whoever waits, and seldom enough not to be noticed.
+// DefaultCheck is the default of Options.Check.
 const DefaultCheck = units.Millisecond
 
 // Wires carry frames between nodes, in this process or elsewhere.
 type Wires interface {
-	// Open is told where frames that arrive go. It returns when all nodes of the run can
-	// be reached, or with the error of the context.
+	// Open connects the wires; received frames go to to. It returns when all nodes of the run
+	// can be reached, or with the error of the context.
 	Open(ctx context.Context, to Arrivals) error
-	// Send takes a frame that leaves a port now and is to arrive at its peer, with its
-	// last bit, at due. The packet and its extension are the caller's.
+	// Send sends a frame that leaves a port now, at the latest with Flush. Its last bit arrives
+	// at the peer at due. The caller keeps the packet and its extension.
 	Send(from sim.End, p *packet.Packet, ext packet.Ext, due units.Time)
-	// Poll hands over what has come.
+	// Flush reports whether frames were waiting.
+	Flush() bool
+	// Poll delivers received frames. It may leave some of them for the next call.
 	Poll(now units.Time)
 	Close() error
 }
 
-// Arrivals takes frames that arrive at a port of this process. The packet and its
-// extension stay the caller's. A time that has passed means now.
+// Arrivals accepts frames for ports of this process. The caller keeps the packet and its
+// extension. A time in the past means now.
 type Arrivals interface {
 	Deliver(to sim.End, p *packet.Packet, ext packet.Ext, due units.Time)
 }
 
-// Engine drives the nodes of a run.
+// Engine runs the nodes of a scenario on a clock.
 type Engine struct {
 	spec   *sim.Spec
 	opts   Options
@@ -69,12 +73,15 @@ type Engine struct {
 	slots  []slot
 	agenda agenda
 	now    units.Time
+	waits  units.Time // since when frames may wait to be sent; Never: none do
 	late   Lateness
-	bridge *bridge // nil: there are no real hosts
-	never  uint64  // frames from wires that answered what was never sent
+	bridge *bridge // nil: no real hosts
+	rings  rings   // nil: frames do not end a sleep
+
+	impossible uint64 // frames from wires that no correct peer sends
 }
 
-// kind is what an event is. At the same time and node, lower kinds happen first, as in
+// kind is the kind of an event. Of simultaneous events of a node, lower kinds happen first, as in
 // the simulator.
 type kind uint8
 
@@ -89,14 +96,14 @@ const (
 	kindTxDone
 )
 
-// slot is a place in the agenda.
+// slot is a slot of the agenda.
 type slot struct {
 	n    *node
 	kind kind
 	port uint16
 }
 
-// Slots of a node, before two for each of its ports: TxDone and arrivals.
+// Slots of a node. Two slots for each port follow: TxDone and arrivals.
 const (
 	slotSample = iota
 	slotChange
@@ -106,7 +113,7 @@ const (
 	ownSlots
 )
 
-// order is the place of an event among those of the same time.
+// order returns the order of an event among simultaneous events.
 func (s *slot) order() uint64 {
 	o := uint64(s.n.index)<<24 | uint64(s.kind)<<16 | uint64(s.port)
 	if s.kind != kindSample {
@@ -115,22 +122,26 @@ func (s *slot) order() uint64 {
 	return o
 }
 
-// New makes a run ready.
+// New returns an engine that is ready to Run.
 func New(spec *sim.Spec, o Options) (*Engine, error) {
 	if spec.InsertionOrder {
-		return nil, errors.New("compat.ties: insertion is an order of simulated events; a run with a real clock has none")
+		return nil, errors.New("compat.ties is insertion, which a run with a real clock does not support (expected key)")
 	}
+	e := &Engine{spec: spec}
 	if o.Clock == nil {
 		clock := &Real{}
 		if _, ok := o.Wires.(*Sockets); ok || o.Outside != nil {
-			clock.Longest = pollEvery // nobody wakes the clock when a frame comes
+			clock.Longest = pollEvery
+		}
+		if e.rings = ringsOf(&o); e.rings != nil {
+			clock.until = e.sleepUntilFrame
 		}
 		o.Clock = clock
 	}
 	if o.Check == 0 {
 		o.Check = DefaultCheck
 	}
-	e := &Engine{spec: spec, opts: o}
+	e.opts = o
 	for i := range len(spec.Hosts) + len(spec.Switches) {
 		ports := 1
 		if i >= len(spec.Hosts) {
@@ -180,8 +191,47 @@ func New(spec *sim.Spec, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// Run runs until the scenario says stop or the context is done, and returns the time at
-// which it ended.
+// ringsOf returns the rings of a run that receives frames only from rings; otherwise nil.
+func ringsOf(o *Options) rings {
+	var all rings
+	if s, ok := o.Wires.(*Sockets); ok {
+		for _, p := range s.ports {
+			if p.ring == nil {
+				return nil
+			}
+			all.add(p.ring)
+		}
+	}
+	if o.Outside != nil {
+		for _, h := range o.Outside.Hosts {
+			if r, ok := h.(*Ring); ok {
+				all.add(r)
+			} else if h != nil {
+				return nil
+			}
+		}
+	}
+	return all
+}
+
+// sleepUntilFrame implements Real.until.
+func (e *Engine) sleepUntilFrame(d time.Duration) bool {
+	came := units.Time(0)
+	if s, ok := e.opts.Wires.(*Sockets); ok {
+		came = s.came
+	}
+	if e.bridge != nil {
+		came = max(came, e.bridge.came)
+	}
+	if e.now-came < quietFor {
+		return false
+	}
+	e.rings.wait(d)
+	return true
+}
+
+// Run runs until a stop rule of the scenario applies or the context is done. It returns the time
+// of the run at its end.
 func (e *Engine) Run(ctx context.Context) (units.Time, error) {
 	if e.opts.Wires != nil {
 		if err := e.opts.Wires.Open(ctx, e); err != nil {
@@ -210,6 +260,9 @@ func (e *Engine) Run(ctx context.Context) (units.Time, error) {
 		check = (e.now/e.opts.Check + 1) * e.opts.Check
 	}
 	e.net.Finish(e.now)
+	if s, ok := e.opts.Wires.(*Sockets); ok && err == nil {
+		s.leave()
+	}
 	if e.opts.Wires != nil {
 		err = errors.Join(err, e.opts.Wires.Close())
 	}
@@ -219,8 +272,18 @@ func (e *Engine) Run(ctx context.Context) (units.Time, error) {
 	return e.now, err
 }
 
-// runTo waits for a time, and does what is due meanwhile. When it returns everything has
-// happened that was due before now, so that all nodes stand at the same time.
+// eventsPerPoll is the number of due events after which the engine reads the clock and polls again.
+const eventsPerPoll = 16
+
+// An engine that is behind by lateFor sends frames only every sendEvery, to send several with one
+// system call. It counts the delay as lateness.
+const (
+	lateFor   = 2 * units.Microsecond
+	sendEvery = 20 * units.Microsecond
+)
+
+// runTo executes events until the time stop. When it returns, all events due before now have
+// happened, so all nodes are at the same time.
 func (e *Engine) runTo(stop units.Time) {
 	clock, wires := e.opts.Clock, e.opts.Wires
 	for {
@@ -233,31 +296,58 @@ func (e *Engine) runTo(stop units.Time) {
 				e.bridge.poll(e.now)
 			}
 		}
-		next := e.agenda.first()
-		at := e.agenda.due[next].at
+		e.waits = min(e.waits, e.now)
+		behind := e.agenda.next() < e.now-lateFor
+		more := e.runDue(stop)
+		next := min(e.agenda.next(), stop)
+		if e.now >= stop && !more || !behind || next > e.now+lateFor || e.now > e.waits+sendEvery {
+			e.send()
+		}
 		switch {
-		case at < e.now || at == e.now && at < stop:
-			e.agenda.set(next, units.Never, 0)
-			e.do(&e.slots[next], at)
+		case more:
 		case e.now < stop:
-			clock.Wait(min(at, stop))
+			clock.Wait(next)
 		default:
 			return
 		}
 	}
 }
 
-// do carries out the event of a slot that was due at a time.
+// send sends the frames that wait in wires and for real hosts.
+func (e *Engine) send() {
+	waited := e.opts.Wires != nil && e.opts.Wires.Flush()
+	waited = e.bridge != nil && e.bridge.flush() || waited
+	if waited && e.now > e.waits {
+		e.late.add(LateWire, e.waits, e.now)
+	}
+	e.waits = units.Never
+}
+
+// runDue executes up to eventsPerPoll events that are due now. It reports whether more may be due.
+func (e *Engine) runDue(stop units.Time) bool {
+	for range eventsPerPoll {
+		next := e.agenda.first()
+		at := e.agenda.due[next].at
+		if at > e.now || at == e.now && at >= stop {
+			return false
+		}
+		e.agenda.set(next, units.Never, 0)
+		e.do(&e.slots[next], at)
+	}
+	return true
+}
+
+// do executes the event of a slot that was due at a time.
 func (e *Engine) do(s *slot, at units.Time) {
 	n, now, what := s.n, e.now, LateTimer
 	switch s.kind {
 	case kindTxDone:
 		what = LateWire
 	case kindControl, kindArrival:
-		// A frame that came from elsewhere may have been late before it was known.
+		// A frame from a socket may have been late before the engine received it.
 		what, at = LateFrame, n.in[s.port].front().p.At
 	}
-	if s.kind != kindSample { // which is many, decides nothing, and would make all others look rare
+	if s.kind != kindSample { // samples are many and change nothing, so they would dilute the statistics
 		e.late.add(what, at, now)
 	}
 	switch s.kind {
@@ -287,14 +377,14 @@ func (e *Engine) Deliver(to sim.End, p *packet.Packet, ext packet.Ext, due units
 	}
 }
 
-// Lateness is by how much events came late so far.
+// Lateness returns the lateness of events so far.
 func (e *Engine) Lateness() *Lateness { return &e.late }
 
-// Totals returns the sums so far.
+// Totals returns the totals so far.
 func (e *Engine) Totals() sim.Totals { return e.net.Totals(e.now) }
 
 // Final returns the counters of all nodes up to now.
 func (e *Engine) Final() sim.Counters { return e.net.Final(e.now) }
 
-// Counters returns the ports and pools of Final, also while the run goes: it changes nothing.
+// Counters returns the ports and pools of Final. It is safe during the run.
 func (e *Engine) Counters() sim.Counters { return e.net.Counters(e.now) }

@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/fabric"
 )
 
-// example runs an example on a clock that is late by up to 20 us.
+// example runs an example on a clock that is up to 20 us late.
 func example(t *testing.T, name string, set ...string) (*fabric.Fabric, *Engine) {
 	t.Helper()
 	text, err := os.ReadFile("../../../examples/" + name + ".yaml")
@@ -29,13 +29,13 @@ func example(t *testing.T, name string, set ...string) (*fabric.Fabric, *Engine)
 	return b, e
 }
 
-// The ring deadlocks with a clock that is late as it does in the simulator, and Roundabout
-// resolves it without a loss.
+// TestRing checks that the ring deadlocks on a late clock, as in the simulator, and that Roundabout
+// resolves the deadlock without a loss.
 func TestRing(t *testing.T) {
 	b, e := example(t, "live-ring")
 	found := e.Final().Deadlocks
 	if len(found) == 0 || found[len(found)-1].End != units.Never || len(found[len(found)-1].Loop) != 4 {
-		t.Errorf("no deadlock of four queues that lasts: %+v", found)
+		t.Errorf("no lasting deadlock of four queues: %+v", found)
 	}
 	for i := range b.Flows.Flow {
 		if b.Flows.Done(i) {
@@ -45,11 +45,11 @@ func TestRing(t *testing.T) {
 	b, e = example(t, "live-ring", "switch.deadlock={name: roundabout, look: 1ms, retry: 50ms, mixed: 50ms, timeout: 2s}")
 	sound(t, b)
 	if found := e.Final().Deadlocks; len(found) == 0 || found[len(found)-1].End == units.Never {
-		t.Errorf("deadlocks were not found, or not resolved: %+v", found)
+		t.Errorf("deadlocks were not detected or not resolved: %+v", found)
 	}
 }
 
-// The other examples lose nothing, keep all invariants and finish.
+// TestExamples checks that the other examples break no invariant and finish.
 func TestExamples(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -9,8 +9,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// faulty has a link that fails and comes back, one that damages frames, and a host that is
-// stuck and pauses everybody for 20 ms.
+// faulty has a link that fails and recovers, a link that corrupts frames, and a host that is stuck
+// for 20 ms.
 const faulty = `
 topology: {name: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 3, host_link: {rate: 100Mbps, delay: 10us}, fabric_link: {rate: 100Mbps, delay: 10us}}
 classes: {control: {ids: [0], kind: control}, rdma: {ids: [1], kind: lossless}}
@@ -30,8 +30,8 @@ faults:
 run: {arrivals: 100ms, stop: {when: all_flows_done, at_most: 20s}}
 `
 
-// Faults, storms and stuck hosts happen live, by whichever wires and however late the clock
-// is; what was lost is sent again, and everything is delivered.
+// TestFaults checks link failures, corruption and a stuck host on several wires and clocks: lost
+// packets are retransmitted, and all flows finish.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -41,12 +41,12 @@ func TestFaults(t *testing.T) {
 		{name: "punctual", wires: "memory"},
 		{name: "200 us late", late: 200 * units.Microsecond, wires: "memory"},
 		{name: "200 us late, frames", late: 200 * units.Microsecond, wires: "frames"},
-		{name: "the machine's clock, udp", late: -1, wires: "udp"},
+		{name: "real clock, udp", late: -1, wires: "udp"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var slower []string
 			if c.late < 0 {
-				// A tenth of the rate: the race detector has to keep up with it, too.
+				// A tenth of the rate, so that the race detector keeps up.
 				slower = []string{"topology.host_link.rate=10Mbps", "topology.fabric_link.rate=10Mbps",
 					"hosts.reliability={timeout: 300ms, max_timeout: 600ms}"}
 			}
@@ -79,16 +79,16 @@ func TestFaults(t *testing.T) {
 				soundUnlessBehind(t, b, e)
 			}
 			if c.late < 0 && e.Lateness().Worst() > units.Millisecond {
-				return // the machine can have slept through all of it
+				return // too late for the faults to matter
 			}
 			total := e.Totals()
 			if total.Lost == 0 || total.Resent == 0 || total.Pauses == 0 || total.Drops[probe.Corrupt] != total.Lost {
-				t.Errorf("%d lost, %d sent again, %d pauses", total.Lost, total.Resent, total.Pauses)
+				t.Errorf("%d lost, %d retransmissions, %d pauses", total.Lost, total.Resent, total.Pauses)
 			}
-			// host4 is stuck for 20 ms: its leaf may not send to it for about as long.
+			// host4 is stuck for 20 ms, so its leaf is blocked for about as long.
 			leaf := e.net.Switch(7) // six hosts, leaf0, leaf1
 			if blocked := leaf.PortStats(1, e.now).Blocked[1]; blocked < 18*units.Millisecond {
-				t.Errorf("the leaf of the stuck host stood still for %s", blocked)
+				t.Errorf("the leaf of the stuck host is blocked for %s (expected at least 18ms)", blocked)
 			}
 		})
 	}

@@ -8,26 +8,44 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// Frames are wires in memory by which every packet goes as the bytes of a real frame.
+// Frames are wires in memory that encode every packet as a real frame and decode it again.
 type Frames struct {
 	codec codec
-	peers map[sim.End]sim.End
+	peers byEnd[sim.End]
 	to    Arrivals
 	buf   []byte
-	strange
+	rejected
 }
 
-// NewFrames makes the wires of a run.
+// NewFrames returns the wires of a run.
 func NewFrames(spec *sim.Spec) *Frames {
 	return &Frames{codec: codec{flows: spec.Flows, hosts: spec.Hosts}, peers: peersOf(spec)}
 }
 
-// peersOf returns where each port leads to.
-func peersOf(spec *sim.Spec) map[sim.End]sim.End {
-	peers := make(map[sim.End]sim.End)
+// byEnd has a value for each port of a run.
+type byEnd[T any] [][]T
+
+func newByEnd[T any](spec *sim.Spec) byEnd[T] {
+	all := make(byEnd[T], len(spec.Hosts)+len(spec.Switches))
+	for i := range all {
+		ports := 1
+		if i >= len(spec.Hosts) {
+			ports = len(spec.Switches[i-len(spec.Hosts)].Ports)
+		}
+		all[i] = make([]T, ports)
+	}
+	return all
+}
+
+// of returns the value of a port.
+func (a byEnd[T]) of(e sim.End) *T { return &a[e.Node][e.Port] }
+
+// peersOf returns the peer of each port.
+func peersOf(spec *sim.Spec) byEnd[sim.End] {
+	peers := newByEnd[sim.End](spec)
 	for i := range spec.Cables {
 		c := &spec.Cables[i]
-		peers[c.A], peers[c.B] = c.B, c.A
+		*peers.of(c.A), *peers.of(c.B) = c.B, c.A
 	}
 	return peers
 }
@@ -40,9 +58,9 @@ func (w *Frames) Open(_ context.Context, to Arrivals) error {
 
 // Send implements Wires.
 func (w *Frames) Send(from sim.End, p *packet.Packet, ext packet.Ext, due units.Time) {
-	to, ok := w.peers[from], false
+	to, ok := *w.peers.of(from), false
 	if w.buf, ok = w.codec.encode(w.buf[:0], from, to, p, ext, 0); !ok {
-		w.count("of no flow")
+		w.count("live: belongs to no flow")
 		return
 	}
 	if err := w.codec.decode(w.buf, from, to); err != nil {
@@ -55,20 +73,23 @@ func (w *Frames) Send(from sim.End, p *packet.Packet, ext packet.Ext, due units.
 // Poll implements Wires.
 func (w *Frames) Poll(units.Time) {}
 
+// Flush implements Wires.
+func (w *Frames) Flush() bool { return false }
+
 // Close implements Wires.
 func (w *Frames) Close() error { return nil }
 
-// strange counts frames that are not taken, by reason.
-type strange map[string]uint64
+// rejected counts rejected frames by reason.
+type rejected map[string]uint64
 
-func (s *strange) count(why string) { s.add(why, 1) }
+func (s *rejected) count(why string) { s.add(why, 1) }
 
-func (s *strange) add(why string, n uint64) {
+func (s *rejected) add(why string, n uint64) {
 	if *s == nil {
-		*s = make(strange)
+		*s = make(rejected)
 	}
 	(*s)[why] += n
 }
 
-// Strange returns how many frames were not taken, by reason.
-func (s *strange) Strange() map[string]uint64 { return *s }
+// Rejected returns the number of rejected frames by reason.
+func (s *rejected) Rejected() map[string]uint64 { return *s }

@@ -14,11 +14,10 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// This file is about peers that are not what they should be: whatever they send, nothing
-// panics. What they do to the flows that pass them is another matter.
+// Tests with hostile peers: no frame may cause a panic.
 
-// under is a run that takes frames of a hostile peer at every port, on wires that also
-// carry what its nodes send.
+// under is a run under attack: it accepts frames of a hostile peer at every port, and its own
+// frames on wires in memory.
 type under struct {
 	b     *fabric.Fabric
 	e     *Engine
@@ -57,15 +56,18 @@ func newUnder(t testing.TB, text string, set ...string) *under {
 	return x
 }
 
-// run goes on for a while.
+// run continues the run for a duration.
 func (x *under) run(d units.Time) {
 	x.at += d
 	x.e.runTo(x.at)
 }
 
-func (x *under) take(port *socketPort, b []byte) error { return x.u.take(port, b, x.e.now, 0, 0) }
+func (x *under) take(port *socketPort, b []byte) error {
+	x.u.now = x.e.now
+	return x.u.receive(port, b, 0)
+}
 
-// hostile draws a packet that some peer might send, if it were evil.
+// hostile returns a random packet of a hostile peer.
 func hostile(r *rand.Rand, flows int) (packet.Packet, packet.Ext) {
 	p := packet.Packet{
 		Flow: uint32(r.IntN(flows + 1)), Seq: uint32(r.IntN(600)), Hash: r.Uint32(), Size: uint16(64 + r.IntN(1500)),
@@ -75,7 +77,7 @@ func hostile(r *rand.Rand, flows int) (packet.Packet, packet.Ext) {
 	for range r.IntN(12) {
 		w := r.Uint64() >> r.IntN(64)
 		if r.IntN(3) == 0 {
-			w = uint64(r.IntN(9))<<56 | uint64(r.IntN(4))<<40 | uint64(r.IntN(3))<<32 | uint64(r.Uint32()) // like ra_hdr, or a selective ACK
+			w = uint64(r.IntN(9))<<56 | uint64(r.IntN(4))<<40 | uint64(r.IntN(3))<<32 | uint64(r.Uint32()) // resembles ra_hdr, or a selective ACK
 		}
 		ext = append(ext, w)
 	}
@@ -90,17 +92,17 @@ func hostile(r *rand.Rand, flows int) (packet.Packet, packet.Ext) {
 	return p, ext
 }
 
-// mend gives a packet of a flow what decoding asks for, most of the time: otherwise nothing
-// would get past it.
-func (x *under) mend(r *rand.Rand, p *packet.Packet) {
+// makePlausible sets the fields that decoding checks, most of the time, so that some packets are
+// accepted.
+func (x *under) makePlausible(r *rand.Rand, p *packet.Packet) {
 	if !p.OfFlow() || int(p.Flow) >= len(x.b.Flows.Flow) || r.IntN(8) == 0 {
 		return
 	}
 	var m frame.Message
 	f := &x.b.Flows.Flow[p.Flow]
-	way := &x.b.Spec.Hosts[f.Src].Transports[f.Transport]
-	m.Payload, m.Header = way.Payload, way.Header
-	p.Hash, p.Size = x.e.net.Spec.Flows.Flow[p.Flow].Hash, uint16(way.AckSize)
+	transport := &x.b.Spec.Hosts[f.Src].Transports[f.Transport]
+	m.Payload, m.Header = transport.Payload, transport.Header
+	p.Hash, p.Size = x.e.net.Spec.Flows.Flow[p.Flow].Hash, uint16(transport.AckSize)
 	if p.Kind() == packet.Data {
 		p.Seq %= uint32((f.Size + m.Payload - 1) / m.Payload)
 		p.Size = uint16(min(m.Payload, f.Size-units.Bytes(p.Seq)*m.Payload) + m.Header)
@@ -109,7 +111,7 @@ func (x *under) mend(r *rand.Rand, p *packet.Packet) {
 	}
 }
 
-// attack sends hostile packets to random ports of a run while it goes.
+// attack sends hostile packets to random ports during the run and returns how many were accepted.
 func (x *under) attack(t *testing.T, seed uint64) (taken int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 7))
@@ -118,7 +120,7 @@ func (x *under) attack(t *testing.T, seed uint64) (taken int) {
 	var bytes []byte
 	for range 4000 {
 		p, ext := hostile(r, len(x.b.Flows.Flow))
-		x.mend(r, &p)
+		x.makePlausible(r, &p)
 		port := x.ports[r.IntN(len(x.ports))]
 		ok := false
 		if bytes, ok = c.encode(bytes[:0], port.peer, port.here, &p, ext, uint64(r.IntN(1000))); ok && x.take(port, bytes) == nil {
@@ -130,21 +132,20 @@ func (x *under) attack(t *testing.T, seed uint64) (taken int) {
 	return taken
 }
 
-// Every flow control, deadlock handler, recovery and congestion control stands what a
-// hostile peer sends.
+// TestHostilePeer attacks every flow control, deadlock handler, recovery and congestion control.
 func TestHostilePeer(t *testing.T) {
 	for i, s := range everyScheme() {
 		t.Run(s.name, func(t *testing.T) {
 			x := newUnder(t, schemes, s.set...)
 			if n := x.attack(t, uint64(i)); n < 500 {
-				t.Errorf("only %d frames were taken: the test says little", n)
+				t.Errorf("only %d frames were accepted (expected at least 500)", n)
 			}
 		})
 	}
 }
 
-// FuzzReceive: bytes from a peer, whatever they are. The first chooses the port; frames that
-// a run sent are what it begins with.
+// FuzzReceive receives arbitrary bytes from a peer; which selects the port. The seed corpus is
+// frames that a run sent.
 func FuzzReceive(f *testing.F) {
 	for _, s := range everyScheme() {
 		cfg, err := scenario.Parse("live.yaml", []byte(schemes), s.set...)
@@ -168,7 +169,7 @@ func FuzzReceive(f *testing.F) {
 		}
 		_, _ = e.Run(ctx)
 	}
-	// A small fabric: each input has a run of its own, so that what it finds can be repeated.
+	// Each input has its own run, on a small fabric, so that failures are reproducible.
 	small := []string{
 		"topology={name: one-switch, hosts: 5, host_link: {rate: 100Mbps, delay: 10us}}",
 		"hosts.reliability={name: irn, rto_low: 50ms}", "switch.deadlock={name: roundabout}",
@@ -181,7 +182,7 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// spy adds some of the frames that it carries to a fuzz test.
+// spy adds some of the frames that it carries to the seed corpus.
 type spy struct {
 	*Frames
 	f     *testing.F

@@ -6,49 +6,46 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Late is what a driver can be late with, as the contract of dataplane.Driver tells them
-// apart.
+// Late is a kind of event that can be late; dataplane.Driver explains what each costs.
 type Late uint8
 
-// What a driver can be late with.
+// Kinds of late events.
 const (
-	LateWire  Late = iota // telling a node that its wire is free
-	LateFrame             // handing a frame over
+	LateWire  Late = iota // end of a transmission
+	LateFrame             // arrival of a frame
 	LateTimer             // everything else
 	numLate
 )
 
-// Lateness is by how much events came after their time. Its size does not depend on how
-// many there were.
+// Lateness measures how late events were. Its size does not depend on their number.
 type Lateness struct {
 	all    histogram
 	worst  [numLate]units.Time
-	slack  units.Time // lateness up to this matters little
-	behind units.Time // all times in which something waited for longer than that
-	until  units.Time // the last of them ended
+	slack  units.Time // lateness up to this is harmless
+	behind units.Time // total time in which an event was late by more than slack
+	until  units.Time // end of the last such time
 }
 
-// add notes an event that was due at a time and happened at another.
+// add records an event that was due at one time and happened at another.
 func (l *Lateness) add(what Late, at, now units.Time) {
 	by := now - at
 	l.all.add(by)
 	l.worst[what] = max(l.worst[what], by)
 	if by > l.slack {
-		// A machine that does something else for a while makes few events late, since nothing
-		// is planned meanwhile; so the time counts, too, and once.
+		// A machine that is busy for a while delays few events, because none are scheduled
+		// meanwhile. So the time also counts; overlapping times count once.
 		l.behind += now - max(at, l.until)
 		l.until = now
 	}
 }
 
-// Behind is for how long, in all, events waited that were late by more than half a frame.
+// Behind returns the total time in which an event was late by more than half a frame.
 func (l *Lateness) Behind() units.Time { return l.behind }
 
-// Events is how many there were.
+// Events returns the number of events.
 func (l *Lateness) Events() uint64 { return l.all.total }
 
-// Quantile returns the lateness that a share of the events did not exceed, at most an
-// eighth too large.
+// Quantile returns a quantile of the lateness. It is at most one eighth too large.
 func (l *Lateness) Quantile(share float64) units.Time {
 	return min(l.all.quantile(share), l.Worst())
 }
@@ -58,15 +55,14 @@ func (l *Lateness) Worst() units.Time {
 	return max(l.worst[LateWire], l.worst[LateFrame], l.worst[LateTimer])
 }
 
-// Costs is how long an upstream can have gone on because of lateness, from the frame on
-// that turns a queue OFF until it stops, as dataplane.Driver has it: the PAUSE waits for a
-// wire that is reported free late, both it and the data of that time are handed over late,
-// and the upstream's processing ends late.
+// Costs returns how much longer an upstream may have sent because of lateness, after a queue
+// turned OFF. The PAUSE waits for the late end of a transmission, it and the data arrive late,
+// and the upstream's processing timer is late; see dataplane.Driver.
 func (l *Lateness) Costs() units.Time {
 	return l.worst[LateWire] + 2*l.worst[LateFrame] + l.worst[LateTimer]
 }
 
-// histogram counts times in buckets that grow with them: eight for each power of two.
+// histogram counts times in eight buckets for each power of two.
 type histogram struct {
 	buckets [64 << fineBits]uint64
 	total   uint64
@@ -74,7 +70,7 @@ type histogram struct {
 
 const fineBits = 3
 
-// bucket returns where a time belongs: below 8 each has its own.
+// bucket returns the bucket of a time. Times below 8 have a bucket each.
 func bucket(t units.Time) int {
 	u := uint64(max(0, t))
 	if u < 1<<fineBits {

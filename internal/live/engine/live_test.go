@@ -13,7 +13,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// Below 8 ps every time has its own bucket; from there on a power of two has eight.
+// TestBuckets: times below 8 ps have a bucket each; above, each power of two has eight buckets.
 func TestBuckets(t *testing.T) {
 	for _, c := range []struct {
 		t      units.Time
@@ -24,9 +24,9 @@ func TestBuckets(t *testing.T) {
 		{8, 3 << 3, 8}, {9, 3<<3 + 1, 9}, {15, 3<<3 + 7, 15},
 		{16, 4 << 3, 17}, {17, 4 << 3, 17}, {18, 4<<3 + 1, 19},
 		{1 << 20, 20 << 3, 1<<20 + 1<<17 - 1},   // 1048576 to 1179647
-		{1<<21 - 1, 20<<3 + 7, 1<<21 - 1},       // the last of its power
+		{1<<21 - 1, 20<<3 + 7, 1<<21 - 1},       // largest time of its power of two
 		{units.MaxTime, 50<<3 + 7, 1<<51 - 1},   // 2^51 - 1
-		{units.Never - 1, 62<<3 + 7, 1<<63 - 1}, // as large as there is
+		{units.Never - 1, 62<<3 + 7, 1<<63 - 1}, // largest value
 	} {
 		if got := bucket(c.t); got != c.bucket {
 			t.Errorf("%d ps: bucket %d, want %d", c.t, got, c.bucket)
@@ -40,14 +40,15 @@ func TestBuckets(t *testing.T) {
 func TestLateness(t *testing.T) {
 	l := Lateness{slack: 50}
 	if l.Quantile(0.99) != 0 || l.Worst() != 0 {
-		t.Error("nothing happened, and something was late")
+		t.Error("lateness is not 0 without events")
 	}
 	for range 98 {
 		l.add(LateTimer, 996, 1000)
 	}
 	l.add(LateWire, 1000, 1100)
-	l.add(LateFrame, 500, 1500) // of which 400 after the one before it
-	// 98 of 100 are at 4; the 99th is 100, in 96..103 (2^6 + 4*8); the worst is exact.
+	l.add(LateFrame, 500, 1500) // 400 of them after the previous event
+	// 98 of 100 events are 4 late; the 99th is 100 late, in bucket 96..103 (2^6 + 4*8); the worst is
+	// exact.
 	for _, c := range []struct {
 		share float64
 		want  units.Time
@@ -78,21 +79,21 @@ func TestDecides(t *testing.T) {
 	}{
 		{"nothing", func(*Report) {}, 0, ""},
 		{"1 of 100 is late", func(r *Report) { r.P99 = 43 }, 0, "1 of 100 events"},
-		{"more than 1 % of the time", func(r *Report) { r.Behind = 11 }, 0, "something waited"},
-		{"drops, and no headroom for that", func(*Report) {}, 3, "3 frames of lossless classes were dropped"},
-		{"drops, with headroom for that", func(r *Report) { r.Spare = 500 }, 3, ""},
+		{"more than 1 % of the time", func(r *Report) { r.Behind = 11 }, 0, "events were late by more than half a frame"},
+		{"drops without enough headroom", func(*Report) {}, 3, "3 lossless frames were dropped"},
+		{"drops with enough headroom", func(r *Report) { r.Spare = 500 }, 3, ""},
 	} {
 		r := fine
 		c.change(&r)
-		if got := r.Decides(c.broken); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if got := r.LatenessVerdict(c.broken); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}
 }
 
-// What a run is held against: a full frame of 1048 B at 100 Mbps takes 83.84 us. A queue
-// needs link.Exact: 2 x 5 us there and back are 125 B, three frames and a PAUSE; the rest of
-// 30 KB lasts for (30000 - 125 - 3 x 1048 - 64) x 80 ns = 2.13336 ms.
+// TestReport: a full frame of 1048 B at 100 Mbps takes 83.84 us. A queue needs link.Exact: 125 B
+// for 2 x 5 us of cable, three frames and a PAUSE. The rest of 30 KB lasts
+// (30000 - 125 - 3 x 1048 - 64) x 80 ns = 2.13336 ms.
 func TestReport(t *testing.T) {
 	b := built(t, incast)
 	e, err := New(b.Spec, Options{Clock: &Manual{}})
@@ -105,7 +106,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The agenda is always that of a search through all slots.
+// TestAgenda compares the agenda with a linear search through all slots.
 func TestAgenda(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 2, 3, 7, 8, 61} {
@@ -145,8 +146,8 @@ func TestInbox(t *testing.T) {
 	}
 }
 
-// incast is eight hosts at 100 Mbps with pauses all the time; a frame of 1000 B takes
-// 80 us, and queues have headroom for 2 ms more than they need.
+// incast has eight hosts at 100 Mbps with frequent pauses. A frame of 1000 B takes 80 us, and
+// queues have headroom for 2 ms more than they need.
 const incast = `
 topology: {name: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 4, host_link: {rate: 100Mbps, delay: 5us}, fabric_link: {rate: 100Mbps, delay: 5us}}
 classes: {control: {ids: [0], kind: control}, rdma: {ids: [1, 2], kind: lossless}}
@@ -174,7 +175,7 @@ func built(t testing.TB, text string, set ...string) *fabric.Fabric {
 	return b
 }
 
-// sound fails for an invariant that broke, or a flow that did not end.
+// sound fails the test if an invariant broke or a flow did not finish.
 func sound(t testing.TB, b *fabric.Fabric) {
 	t.Helper()
 	if wrong := unsound(b); wrong != "" {
@@ -182,7 +183,7 @@ func sound(t testing.TB, b *fabric.Fabric) {
 	}
 }
 
-// unsound is the first thing that sound fails for.
+// unsound returns the first broken invariant or unfinished flow, or "".
 func unsound(b *fabric.Fabric) string {
 	for _, c := range b.Checks {
 		if c.Broken > 0 {
@@ -197,21 +198,21 @@ func unsound(b *fabric.Fabric) string {
 	return ""
 }
 
-// soundUnlessBehind is sound for a run with the clock of the machine. If that could not
-// keep up, sockets overflow and headroom does not last: what is lost then is its own doing.
+// soundUnlessBehind is sound for a run on the real clock. It skips the test if the machine was too
+// slow: sockets may have overflowed and headroom may have been exceeded.
 func soundUnlessBehind(t testing.TB, b *fabric.Fabric, e *Engine) {
 	t.Helper()
 	wrong := unsound(b)
 	if wrong == "" {
 		return
 	}
-	if why := e.Report().Decides(1); why != "" {
-		t.Skipf("this machine was too busy for real time (%s): %s", wrong, why)
+	if why := e.Report().LatenessVerdict(1); why != "" {
+		t.Skipf("the machine was too slow (%s): %s", wrong, why)
 	}
 	t.Error(wrong)
 }
 
-// However late the clock is, nothing breaks, and how late it was is known.
+// TestLateClock checks that a late clock breaks no invariant, and that lateness is measured.
 func TestLateClock(t *testing.T) {
 	for _, late := range []units.Time{0, 10 * units.Microsecond, 500 * units.Microsecond} {
 		random := rand.New(rand.NewPCG(5, uint64(late)))
@@ -229,12 +230,12 @@ func TestLateClock(t *testing.T) {
 			t.Errorf("up to %s late: p50 %s, p99 %s, worst %s", late, l.Quantile(0.5), l.Quantile(0.99), l.Worst())
 		}
 		if e.Totals().Pauses < 10 {
-			t.Errorf("%d pauses: the test says little", e.Totals().Pauses)
+			t.Errorf("%d pauses (expected at least 10)", e.Totals().Pauses)
 		}
 	}
 }
 
-// Whoever looks on does not change how late a run was: samples are none of its events.
+// TestSamplesAreNotLate checks that samples of probes are not counted in the lateness.
 func TestSamplesAreNotLate(t *testing.T) {
 	var events [2]uint64
 	for i, set := range [][]string{nil, {"probes=[{name: occupancy, every: 100us}]"}} {
@@ -249,12 +250,12 @@ func TestSamplesAreNotLate(t *testing.T) {
 		events[i] = e.Lateness().Events()
 	}
 	if events[0] == 0 || events[0] != events[1] {
-		t.Errorf("%d events, and %d with a probe", events[0], events[1])
+		t.Errorf("%d events without a probe, %d with one", events[0], events[1])
 	}
 }
 
-// A run with the clock of the machine takes as long as it says, and all that was sent is
-// delivered.
+// TestRealClock checks that a run on the real clock takes as long as it reports, and that all flows
+// finish.
 func TestRealClock(t *testing.T) {
 	b := built(t, incast)
 	clock := &Real{}
@@ -266,9 +267,9 @@ func TestRealClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 300 kB at 100 Mbps are 24 ms at least.
+	// 300 kB at 100 Mbps take at least 24 ms.
 	if end < 24*units.Millisecond || clock.Now() < end {
-		t.Errorf("ended at %s, and now it is %s", end, clock.Now())
+		t.Errorf("ended at %s, but the clock is at %s", end, clock.Now())
 	}
 	for i := range b.Flows.Flow {
 		if !b.Flows.Done(i) {
@@ -293,7 +294,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// Events allocate nothing once wires have found their length.
+// TestNoAllocation checks that events do not allocate once the queues of wires have grown.
 func TestNoAllocation(t *testing.T) {
 	b := built(t, incast, "workload.a.size=5MB", "workload.b.size=5MB")
 	b.Checks = nil

@@ -2,10 +2,10 @@ package engine
 
 import "github.com/xoff-net/xoff/base/units"
 
-// Manual is a clock for tests, on which whoever waits is at once where he waits for. With
-// it a run is that of the simulator, unless Late makes it another.
+// Manual is a clock for tests. Wait returns at once, at the requested time plus Late. Without
+// Late, a run has the results of the simulator.
 type Manual struct {
-	Late func() units.Time // by how much a wait ends late; nil: never
+	Late func() units.Time // lateness of a wait; nil: 0
 	now  units.Time
 }
 

@@ -13,19 +13,19 @@ type node struct {
 	data  sim.Node
 	nic   *dataplane.NIC // nil: a switch
 	index int
-	first int // of its slots
+	first int // index of its first slot
 	here  bool
 	wires []wire  // by port
 	in    []inbox // by port
 }
 
-// wire is where a port leads to.
+// wire is the peer of a port and the delay to it.
 type wire struct {
 	to    sim.End
 	delay units.Time
 }
 
-// arm plans one of the timers of a node. A time that has passed means now.
+// arm sets a timer of a node. A time in the past means now.
 func (n *node) arm(slot int, at units.Time) { n.plan(&n.e.slots[n.first+slot], n.first+slot, at) }
 
 func (n *node) plan(s *slot, at int, when units.Time) {
@@ -35,7 +35,7 @@ func (n *node) plan(s *slot, at int, when units.Time) {
 	n.e.agenda.set(at, max(when, n.e.now), s.order())
 }
 
-// ofPort returns the places of a port's two slots.
+// ofPort returns the indexes of a port's two slots.
 func (n *node) ofPort(port int) (txDone, arrival int) {
 	at := n.first + ownSlots + 2*port
 	return at, at + 1
@@ -69,8 +69,7 @@ func (n *node) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.T
 	n.e.nodes[w.to.Node].deliver(w.to.Port, p, ext, done+w.delay)
 }
 
-// deliver puts a frame on the wire that leads to a port. Frames of a wire arrive in the
-// order in which they were sent.
+// deliver puts a frame on the wire to a port. Frames of a wire arrive in order.
 func (n *node) deliver(port int, p *packet.Packet, ext packet.Ext, at units.Time) {
 	b := &n.in[port]
 	at = max(at, b.last)
@@ -88,7 +87,7 @@ func (n *node) deliver(port int, p *packet.Packet, ext packet.Ext, at units.Time
 	}
 }
 
-// expect plans the arrival of the first frame on the wire to a port.
+// expect schedules the arrival of the first frame on the wire to a port.
 func (n *node) expect(port int) {
 	_, i := n.ofPort(port)
 	s, p := &n.e.slots[i], &n.in[port].front().p
@@ -99,19 +98,19 @@ func (n *node) expect(port int) {
 	n.plan(s, i, p.At)
 }
 
-// arrive hands the first frame on the wire to the node. Nothing joins the wire meanwhile:
-// its other end is another node.
+// arrive delivers the first frame on the wire to the node. Nothing is added to the wire
+// meanwhile: its peer is another node.
 func (n *node) arrive(port int) {
 	b := &n.in[port]
 	f := b.front()
-	// Whoever sent what came by a wire is not to be trusted.
+	// Frames from wires are not trusted.
 	switch foreign := f.p.Kind() == packet.Foreign; {
 	case foreign && n.e.bridge != nil:
 		n.e.bridge.arrive(n.e.now, n, port, f)
 	case !foreign && (n.e.opts.Wires == nil || n.nic == nil || !f.p.OfFlow() || n.nic.Possible(n.e.now, &f.p, f.ext)):
 		n.e.net.Arrive(n.e.now, n.index, port, &f.p, f.ext)
 	default:
-		n.e.never++
+		n.e.impossible++
 	}
 	b.pop()
 	if b.n > 0 {
@@ -119,12 +118,12 @@ func (n *node) arrive(port int) {
 	}
 }
 
-// inbox is the frames on the wire to a port, in order.
+// inbox is a queue of the frames on the wire to a port.
 type inbox struct {
-	frames []carried // a ring
+	frames []carried // ring buffer
 	head   int
 	n      int
-	last   units.Time // when the last of them arrives
+	last   units.Time // arrival time of the last frame
 }
 
 // carried is a frame on a wire.

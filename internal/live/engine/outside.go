@@ -11,10 +11,10 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// outsideHost is a real host at its end of a cable of the scenario: a network card that
-// sends at the rate of the cable and obeys PFC, which Linux does not.
+// outsideHost is the network card of a real host at its cable of the scenario. It sends at the
+// rate of the cable and obeys PFC, which Linux does not.
 type outsideHost struct {
-	*dataplane.NIC // which stays idle
+	*dataplane.NIC // stays idle
 	n              *node
 	b              *bridge
 	line           Interface
@@ -23,33 +23,35 @@ type outsideHost struct {
 	mtu            units.Bytes
 	peer           sim.End
 
-	queues  [mmu.Classes]inbox // what the host has sent and the wire not yet carried
-	waiting int                // frames in them
-	control inbox              // PFC of the host
+	queues  [mmu.Classes]inbox // frames of the host that wait for the wire
+	waiting int                // frames in queues
+	control inbox              // PFC frames of the host
 	until   [mmu.Classes]units.Time
 	busy    units.Time
 	turn    int
-	buf     []byte
+	out     outbox // frames to the host
+	now     units.Time
+	take    func(b []byte, came int64, unfilled bool) // receives a frame of the host at the time now
 }
 
-// maxQueued is how many frames a card keeps before it drops: txqueuelen of Linux.
+// maxQueued is the capacity of the transmit queue in frames, as txqueuelen of Linux.
 const maxQueued = 1000
 
 func newOutsideHost(b *bridge, n *node, nic *dataplane.NIC, line Interface) *outsideHost {
 	w := b.e.net.Wire(n.index, 0)
 	p := b.e.net.Port(w.To.Node, w.To.Port)
-	return &outsideHost{NIC: nic, n: n, b: b, line: line, rate: w.Rate, overhead: p.WireOverhead, mtu: p.MTU, peer: w.To}
+	o := &outsideHost{NIC: nic, n: n, b: b, line: line, rate: w.Rate, overhead: p.WireOverhead, mtu: p.MTU, peer: w.To}
+	o.take = func(frame []byte, _ int64, unfilled bool) {
+		b.came = o.now
+		o.enter(o.now, frame, unfilled)
+	}
+	return o
 }
 
-// Start implements sim.Node: a real host has begun long ago.
+// Start implements sim.Node. It does nothing: a real host starts flows itself.
 func (o *outsideHost) Start(units.Time) {}
 
-// poll takes what the host has sent.
-func (o *outsideHost) poll(now units.Time) {
-	o.line.Poll(func(b []byte, _ int64, unfilled bool) { o.enter(now, b, unfilled) })
-}
-
-// enter takes one frame of the host.
+// enter processes one frame of the host.
 func (o *outsideHost) enter(now units.Time, b []byte, unfilled bool) {
 	var h frame.Headers
 	if err := h.Read(b); err != nil {
@@ -59,12 +61,14 @@ func (o *outsideHost) enter(now units.Time, b []byte, unfilled bool) {
 	switch {
 	case h.Control():
 		o.pfc(b)
+	case o.waiting >= maxQueued:
+		o.b.count("live: transmit queue of a real host full")
 	case h.Dst.LinkLocal():
-		o.b.count("live: to an address that no switch forwards")
+		o.b.count("live: to a link-local address, which switches do not forward")
 	case h.Src.Group():
-		o.b.count("live: from the address of a group")
+		o.b.count("live: from a group address")
 	case units.Bytes(len(b)+frame.FCSLen) > o.mtu:
-		o.b.count(fmt.Sprintf("live: longer than the %d B of the link: lower the MTU of the host, switch its offloads off", o.mtu))
+		o.b.count(fmt.Sprintf("live: longer than the link's MTU of %d B; fix: lower the MTU of the host, or disable its offloads", o.mtu))
 	default:
 		if unfilled {
 			h.FillChecksum(b)
@@ -74,7 +78,7 @@ func (o *outsideHost) enter(now units.Time, b []byte, unfilled bool) {
 	o.kick(now)
 }
 
-// pfc takes a pause of the host's own.
+// pfc queues a PFC frame of the host.
 func (o *outsideHost) pfc(b []byte) {
 	f := &o.b.f
 	if err := f.Decode(b); err != nil {
@@ -93,7 +97,7 @@ func (o *outsideHost) pfc(b []byte) {
 	})
 }
 
-// data queues a frame for whoever it is for.
+// data queues a frame of the host for its destination.
 func (o *outsideHost) data(now units.Time, h *frame.Headers, b []byte) {
 	o.b.learn(now, h.Src, uint16(o.n.index))
 	dst, known := uint16(packet.NoNode), false
@@ -104,24 +108,17 @@ func (o *outsideHost) data(now units.Time, h *frame.Headers, b []byte) {
 	case !known:
 		dst = packet.NoNode
 	case int(dst) == o.n.index:
-		return // its destination is on the same side
-	}
-	if o.waiting >= maxQueued {
-		o.b.count("live: sent faster than the link of a real host carries")
-		return
+		return // the destination is behind the same host
 	}
 	class := o.b.classes.of(h, !known)
-	if err := o.b.f.Foreign(b, uint16(o.n.index), dst, class); err != nil {
-		o.b.count(err.Error())
-		return
-	}
+	o.b.f.Foreign(h, b, uint16(o.n.index), dst, class)
 	c := o.queues[class].push()
 	c.p, c.ext = o.b.f.Packet, append(c.ext[:0], o.b.f.Ext...)
 	o.waiting++
 }
 
-// kick sends the next frame if the wire is free: pauses first, then one of each class in
-// turn that is not paused.
+// kick sends the next frame if the wire is free: PFC first, then classes that are not paused, in
+// turn.
 func (o *outsideHost) kick(now units.Time) {
 	if now < o.busy {
 		return
@@ -166,8 +163,7 @@ func (o *outsideHost) TxDone(now units.Time, _ int) bool {
 // Wake implements sim.Node: a pause has expired.
 func (o *outsideHost) Wake(now units.Time) { o.kick(now) }
 
-// Arrive implements sim.Node: the host gets the frame, PFC included, in case that its card
-// does know it.
+// Arrive implements sim.Node. The host also gets PFC frames, in case its card supports PFC.
 func (o *outsideHost) Arrive(now units.Time, _ int, p *packet.Packet, ext packet.Ext) {
 	switch p.Kind() {
 	case packet.PFC:
@@ -183,11 +179,10 @@ func (o *outsideHost) Arrive(now units.Time, _ int, p *packet.Packet, ext packet
 		}
 	case packet.Foreign:
 	default:
-		return // frames of the scheme's own mean nothing to it
+		return // other control frames mean nothing to a real host
 	}
-	o.buf = frame.Append(o.buf[:0], macOf(o.peer), frame.MAC{}, p, ext, nil)
-	if err := o.line.Send(o.buf); err != nil {
-		o.b.count("not sent: " + err.Error())
+	if o.out.add(frame.Append(o.out.next(), macOf(o.peer), frame.MAC{}, p, ext, nil)) {
+		o.out.flush(o.line)
 	}
 	o.kick(now)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// veths makes a veth pair for every cable of a run, in a namespace of their own, and opens
-// the rings of all ends.
+// veths creates a veth pair for every cable of a run, in one namespace, and opens the rings of
+// all ends.
 func veths(t testing.TB, spec *sim.Spec) map[sim.End]*Ring {
 	t.Helper()
 	return vethsOf(t, ringFrame, spec.Cables)
@@ -29,7 +29,7 @@ func vethsOf(t testing.TB, mtu int, cables []sim.Cable) map[sim.End]*Ring {
 		t.Skip("packet sockets need root")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("there is no ip(8) to make interfaces with")
+		t.Skip("ip(8) is not installed")
 	}
 	name := func(e sim.End) string { return fmt.Sprintf("node%d-%d", e.Node, e.Port) }
 	plan := &netns.Plan{Prefix: "xofftest"}
@@ -41,7 +41,7 @@ func vethsOf(t testing.TB, mtu int, cables []sim.Cable) map[sim.End]*Ring {
 	}
 	made, err := netns.Make(context.Background(), plan)
 	if err != nil {
-		t.Skipf("no namespaces here: %v", err)
+		t.Skipf("cannot create namespaces: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := made.Remove(); err != nil {
@@ -68,7 +68,7 @@ func vethsOf(t testing.TB, mtu int, cables []sim.Cable) map[sim.End]*Ring {
 	return rings
 }
 
-// A whole run by packet sockets: everything is delivered, and nothing is strange.
+// TestPacket runs a scenario on packet sockets: all frames are delivered and none rejected.
 func TestPacket(t *testing.T) {
 	b := built(t, incast, "switch.flow_control.headroom=100KB", "switch.buffer.size=8MB",
 		"topology.host_link.rate=20Mbps", "topology.fabric_link.rate=20Mbps")
@@ -79,8 +79,8 @@ func TestPacket(t *testing.T) {
 	delivers(t, b, w)
 }
 
-// Two processes find each other by their interfaces, whichever comes first, and a flow
-// gets from one to the other.
+// TestPacketProcesses checks that two processes find each other through interfaces, and that
+// frames pass between them.
 func TestPacketProcesses(t *testing.T) {
 	set := []string{"run.stop.at_most=500ms", "topology.host_link.rate=10Mbps"}
 	where := veths(t, built(t, fmt.Sprintf(line, 1000), set...).Spec)
@@ -118,28 +118,28 @@ func TestPacketProcesses(t *testing.T) {
 	}
 }
 
-// A super-frame that is longer than a slot of a ring comes as one that is too long, not as
-// one that there was no room for: whoever sent it is to hear of offloads.
+// TestPacketTooLong checks that a frame longer than a slot is received as too long and not counted
+// as lost, so that the user is told about offloads.
 func TestPacketTooLong(t *testing.T) {
 	const mtu = 4000
 	here, peer := sim.End{Node: 0}, sim.End{Node: 1}
 	rings := vethsOf(t, mtu, []sim.Cable{{A: here, B: peer}})
 	b := make([]byte, 3000)
 	copy(b, []byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5})
-	if err := rings[here].Send(b); err != nil {
+	if _, err := rings[here].Send([][]byte{b}); err != nil {
 		t.Fatal(err)
 	}
 	longest := 0
 	for deadline := time.Now().Add(5 * time.Second); longest == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		rings[peer].Poll(func(b []byte, _ int64, _ bool) { longest = max(longest, len(b)) })
+		rings[peer].Poll(maxBatch, func(b []byte, _ int64, _ bool) { longest = max(longest, len(b)) })
 	}
 	if longest <= ringFrame || rings[peer].Lost() != 0 {
-		t.Errorf("%d bytes came, want more than %d; %d frames were lost", longest, ringFrame, rings[peer].Lost())
+		t.Errorf("received %d bytes, want more than %d; %d frames lost", longest, ringFrame, rings[peer].Lost())
 	}
 }
 
-// BenchmarkPacket is what a hop by packet sockets costs both ends: encoded, sent through a
-// veth pair, received, decoded.
+// BenchmarkPacket measures a hop over packet sockets at both ends: encoding, a veth pair,
+// receiving, decoding.
 func BenchmarkPacket(b *testing.B) {
 	for _, size := range []int{64, 1500} {
 		b.Run(fmt.Sprintf("%d B", size), func(b *testing.B) {

@@ -13,28 +13,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ring is a packet socket on an interface of Linux, whose frames come by a ring in memory
-// that it shares with the kernel: to look whether one has come costs no call. Frames are
-// sent by write(2): a ring for sending would need a call for each frame, too, since every
-// frame has its own time, and veth copies out of it what it hands on.
+// Ring is a packet socket on a Linux interface. It receives frames in a ring of memory shared
+// with the kernel, so polling needs no system call. It sends frames with sendmmsg(2).
 type Ring struct {
 	file *os.File
 	fd   int
 	mem  []byte
-	size int // of a slot
+	size int // size of a slot
 	next int // slot that the kernel fills next
 	tag  []byte
 	lost uint64
+	vecs [maxBatch]unix.Iovec
+	msgs [maxBatch]message
 }
 
-// Slots of a ring. TPACKET_V3 would take less room for short frames, but hands them over
-// in blocks, milliseconds late.
+// message is struct mmsghdr of sendmmsg(2).
+type message struct {
+	header unix.Msghdr
+	_      uint32 // length of the frame
+}
+
+// Slots of a ring. TPACKET_V3 would use less memory for short frames, but delivers them in
+// blocks, milliseconds late.
 const (
 	ringSlots     = 1024
 	smallSlot     = 1 << 11
 	largeSlot     = 1 << 14
 	ringBlock     = 1 << 16
-	slotHeaderMax = 128 // that of the kernel, and where it puts the frame
+	slotHeaderMax = 128 // kernel header and alignment of the frame
 )
 
 func slotSize(mtu int) int {
@@ -44,14 +50,15 @@ func slotSize(mtu int) int {
 	return largeSlot
 }
 
-// OpenRing opens the packet socket of an interface of the present network namespace, for
-// frames up to a length. It needs CAP_NET_RAW; NewRing needs nothing.
+// OpenRing opens a packet socket on an interface of the current network namespace, for frames of
+// up to mtu bytes. It needs CAP_NET_RAW; NewRing needs no privileges.
 func OpenRing(name string, mtu int) (*os.File, error) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
 		return nil, fmt.Errorf("interface %s: %w", name, err)
 	}
-	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	// The runtime would watch a non-blocking socket and wake a thread for every frame.
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		if errors.Is(err, unix.EPERM) {
 			err = fmt.Errorf("%w; packet sockets need root, or CAP_NET_RAW", err)
@@ -89,8 +96,8 @@ func setRing(fd, index, mtu int) error {
 	return nil
 }
 
-// NewRing maps the ring of a socket that OpenRing has opened for frames up to the same
-// length, perhaps in another process.
+// NewRing maps the ring of a socket that OpenRing opened with the same mtu, possibly in another
+// process.
 func NewRing(f *os.File, mtu int) (*Ring, error) {
 	r := &Ring{file: f, fd: int(f.Fd()), size: slotSize(mtu)}
 	var err error
@@ -100,23 +107,22 @@ func NewRing(f *os.File, mtu int) (*Ring, error) {
 	return r, nil
 }
 
-// header returns that of the next slot, and its status.
+// header returns the header of the next slot, and its status.
 func (r *Ring) header() (*unix.Tpacket2Hdr, *uint32) {
 	h := (*unix.Tpacket2Hdr)(unsafe.Pointer(&r.mem[r.next*r.size]))
 	return h, &h.Status
 }
 
-// ready reports whether a frame has come.
+// ready reports whether a frame was received.
 func (r *Ring) ready() bool {
 	_, status := r.header()
 	return atomic.LoadUint32(status)&unix.TP_STATUS_USER != 0
 }
 
-// Poll hands over the frames that have come, each with when that was, in nanoseconds of the
-// wall, and whether its sender left a checksum to the network card. They are the ring's. One
-// that is longer than a slot comes without its end, and still longer than any that is allowed.
-func (r *Ring) Poll(take func(b []byte, came int64, unfilled bool)) {
-	for range ringSlots {
+// Poll implements Interface. The bytes of a frame are valid only during take. A frame longer than
+// a slot is truncated, but still longer than the maximum frame.
+func (r *Ring) Poll(most int, take func(b []byte, came int64, unfilled bool)) {
+	for range most {
 		h, status := r.header()
 		s := atomic.LoadUint32(status)
 		if s&unix.TP_STATUS_USER == 0 {
@@ -125,10 +131,10 @@ func (r *Ring) Poll(take func(b []byte, came int64, unfilled bool)) {
 		at := r.next * r.size
 		start := at + int(h.Mac)
 		b := r.mem[start:min(start+int(h.Snaplen), at+r.size)]
-		came := time.Unix(int64(h.Sec), int64(h.Nsec)).UnixNano()
+		came := int64(h.Sec)*int64(time.Second) + int64(h.Nsec)
 		switch {
 		case s&unix.TP_STATUS_VLAN_VALID != 0 && len(b) >= 12:
-			// The kernel has taken the tag out.
+			// The kernel removed the VLAN tag.
 			tpid := uint16(unix.ETH_P_8021Q)
 			if s&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
 				tpid = h.Vlan_tpid
@@ -146,19 +152,48 @@ func (r *Ring) Poll(take func(b []byte, came int64, unfilled bool)) {
 	}
 }
 
-// Lost is how many frames came that nobody had room for.
+// rings waits for the frames of several rings.
+type rings []unix.PollFd
+
+func (r *rings) add(ring *Ring) {
+	*r = append(*r, unix.PollFd{Fd: int32(ring.fd), Events: unix.POLLIN})
+}
+
+// wait sleeps until a frame arrives or the time is over. An error is harmless: the caller checks
+// the clock.
+func (r rings) wait(d time.Duration) {
+	t := unix.NsecToTimespec(int64(d))
+	if telling(d) {
+		_, _ = unix.Ppoll(r, &t, nil)
+		return
+	}
+	_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(unsafe.SliceData(r))), uintptr(len(r)), uintptr(unsafe.Pointer(&t)), 0, 0, 0)
+}
+
+// Lost implements Interface.
 func (r *Ring) Lost() uint64 {
 	if s, err := unix.GetsockoptTpacketStats(r.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
-		r.lost += uint64(s.Drops) // since it was asked for last
+		r.lost += uint64(s.Drops) // since the last call
 	}
 	return r.lost
 }
 
-// Send sends a frame without its check sequence.
-func (r *Ring) Send(b []byte) error {
-	_, err := unix.Write(r.fd, b)
-	return err
+// Send implements sender.
+func (r *Ring) Send(frames [][]byte) (sent int, err error) {
+	frames = frames[:min(len(frames), maxBatch)]
+	for i, b := range frames {
+		v, m := &r.vecs[i], &r.msgs[i].header
+		v.Base, m.Iov = unsafe.SliceData(b), v
+		v.SetLen(len(b))
+		m.SetIovlen(1)
+	}
+	// The call does not block, so the scheduler need not know about it.
+	n, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(r.fd), uintptr(unsafe.Pointer(&r.msgs)), uintptr(len(frames)), unix.MSG_DONTWAIT, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
 }
 
-// Close gives the socket back.
+// Close closes the socket.
 func (r *Ring) Close() error { return errors.Join(unix.Munmap(r.mem), r.file.Close()) }

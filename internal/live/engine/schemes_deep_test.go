@@ -9,9 +9,8 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
-// Every scheme runs for 2 s with the clock of the machine, and all invariants hold. Only a
-// lossless frame that was dropped while the machine was late by more than there is headroom
-// for is nobody's fault.
+// TestDeepSchemesRealClock runs every scheme for 2 s on the real clock and checks all invariants.
+// It ignores broken invariants if lossless frames were dropped and lateness exceeded the headroom.
 func TestDeepSchemesRealClock(t *testing.T) {
 	for _, s := range everyScheme() {
 		t.Run(s.name, func(t *testing.T) {
@@ -28,7 +27,7 @@ func TestDeepSchemesRealClock(t *testing.T) {
 			r, total := e.Report(), e.Totals()
 			t.Logf("p50 %s, p99 %s, worst %s late; %d pauses", r.P50, r.P99, r.Worst, total.Pauses)
 			if total.Hops < 10_000 {
-				t.Errorf("%d hops: the test says little", total.Hops)
+				t.Errorf("%d hops (expected at least 10000)", total.Hops)
 			}
 			for _, c := range b.Checks {
 				if c.Broken > 0 && (total.Broken == 0 || r.Costs <= r.Spare) {

@@ -13,7 +13,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// Defaults are for 100 Gbps and short cables: what schemes need at 100 Mbps.
+// Parameters for 100 Mbps; the defaults of schemes are for 100 Gbps and short cables.
 const longCable = "topology.fabric_link.delay=20ms"
 
 var (
@@ -41,12 +41,12 @@ var (
 	}
 )
 
-// between is a flow control on the links between switches.
+// between returns a setting that uses a flow control on the links between switches.
 func between(scheme string) string {
 	return `switch.overrides=[{match: "leaf*.to-spine*", flow_control: {name: ` + scheme + `}}, {match: "spine*", flow_control: {name: ` + scheme + `}}]`
 }
 
-// settings are those of a scheme in a scenario of 100 Mbps.
+// settings returns the settings for a scheme at 100 Mbps.
 func settings(of map[string][]string, key, name string) []string {
 	if set, ok := of[name]; ok {
 		return set
@@ -54,14 +54,14 @@ func settings(of map[string][]string, key, name string) []string {
 	return []string{key + "={name: " + name + "}"}
 }
 
-// scaled is one more case of a scheme.
+// scaled is a test case: a scheme with its settings.
 type scaled struct {
 	name string
 	set  []string
 }
 
-// everyScheme lists every flow control, policy, deadlock handler, congestion control and
-// recovery there is.
+// everyScheme returns all flow controls, policies, deadlock handlers, congestion controls and
+// recoveries.
 func everyScheme() []scaled {
 	var list []scaled
 	add := func(kind, key string, names []string, of map[string][]string) {
@@ -79,8 +79,8 @@ func everyScheme() []scaled {
 	)
 }
 
-// schemes has lossless and lossy traffic, pauses, and enough room for what schemes with a
-// long cable set aside.
+// schemes has lossless and lossy traffic, pauses, and enough buffer for the headroom of long
+// cables.
 const schemes = `
 topology: {name: leaf-spine, leaves: 2, spines: 1, hosts_per_leaf: 3, host_link: {rate: 100Mbps, delay: 10us}, fabric_link: {rate: 100Mbps, delay: 10us}}
 classes: {control: {ids: [0], kind: control}, rdma: {ids: [1, 2], kind: lossless}, tcp: {ids: [5], kind: lossy}}
@@ -98,23 +98,22 @@ workload:
 run: {arrivals: 100ms, stop: {when: all_flows_done, at_most: 20s}}
 `
 
-// Every scheme runs live, on a clock that is never late, with packets as the bytes of
-// frames: what frames carry for it is all that it needs. Nothing breaks, and everything is
-// delivered.
+// TestSchemes runs every scheme on a clock that is never late, with packets and with encoded
+// frames. Results are the same, no invariant breaks, and all flows finish.
 func TestSchemes(t *testing.T) {
 	for _, s := range everyScheme() {
 		t.Run(s.name, func(t *testing.T) {
 			b := built(t, schemes, s.set...)
 			memory, frames := runOn(t, b, nil), built(t, schemes, s.set...)
 			e := runOn(t, frames, NewFrames(frames.Spec))
-			if strange := e.Report().Strange; len(strange) > 0 {
-				t.Errorf("not taken: %v", strange)
+			if strange := e.Report().Rejected; len(strange) > 0 {
+				t.Errorf("rejected: %v", strange)
 			}
 			if e.Totals() != memory.Totals() || !slices.Equal(frames.Flows.Send, b.Flows.Send) {
 				t.Errorf("as frames: %+v\nas packets: %+v", e.Totals(), memory.Totals())
 			}
 			if s.name == "flow control none" || s.name == "flow control oversubscribed" {
-				return // which lose frames
+				return // they lose frames
 			}
 			sound(t, frames)
 		})

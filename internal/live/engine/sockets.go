@@ -13,42 +13,46 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// Sockets are wires through the system, to nodes of this process or of others: UDP, or
-// packet sockets on interfaces. Every end of a cable has a socket of its own; a cable
-// whose ends have none is in the memory of this process.
+// Sockets are wires that use the operating system, to nodes of this or of other processes: UDP,
+// or packet sockets on interfaces. Every end of a cable has its own socket; a cable without
+// sockets is in the memory of this process.
 //
-// The rate of a wire is that at which its sender sends. Its delay is the receiver's business:
-// it keeps a frame until its last bit would have come. By UDP on a loopback address both ends
-// have the same clock, and a frame says when that is, so that the way through the kernel takes
-// none of the time; elsewhere it is counted from when the kernel got the frame.
+// The sender sends at the rate of the wire. The receiver adds the delay: it keeps a frame until
+// its last bit would have arrived. On a UDP loopback address both ends have the same clock and
+// a frame carries its time, so the latency of the kernel does not count. Elsewhere the delay
+// starts when the kernel received the frame.
 type Sockets struct {
 	codec codec
 	ports []*socketPort
-	at    map[sim.End]*socketPort
-	peers map[sim.End]sim.End
+	at    byEnd[*socketPort]
+	peers byEnd[sim.End]
 	here  []bool // nil: all
-	away  []bool // hosts that are none of ours; nil: none
+	away  []bool // real hosts; nil: none
 	to    Arrivals
-	buf   []byte
-	ready chan struct{} // something has come
+	ready chan struct{} // signals received frames
 	stop  atomic.Bool
 	done  sync.WaitGroup
 
 	mu        sync.Mutex
-	came      inflow
-	strangers uint64 // datagrams of strangers
-	full      uint64 // datagrams that nobody had room for
+	arrived   inflow
+	strangers uint64 // datagrams from unknown addresses
+	overflow  uint64 // datagrams dropped for lack of room
 	pending   atomic.Bool
 
-	taking inflow // what Poll is working on
+	taking inflow     // datagrams that Poll processes
+	now    units.Time // time of the run at the wall clock time wall
+	wall   int64
+	came   units.Time    // last frame
+	full   []*socketPort // ports with frames to send
 	known  []uint64
-	strange
+	repeat units.Time // when the next hello is due
+	rejected
 }
 
-// socket is what one end of a cable sends by. How frames come is its own business: those
-// of UDP are brought by a goroutine (udpSocket.read), those of a Ring are fetched.
+// socket is the sending side of one end of a cable. A goroutine receives frames by UDP, see
+// udpSocket.read; a Ring is polled.
 type socket interface {
-	Send(b []byte) error
+	sender
 	Close() error
 }
 
@@ -57,23 +61,27 @@ type socketPort struct {
 	here, peer sim.End
 	socket
 	ring      *Ring // nil: UDP
-	sameClock bool  // frames say when they are due
+	sameClock bool  // frames carry their due time
 	port      portTimes
+	out       outbox
+	take      func(b []byte, came int64, unfilled bool) // receives a frame
+	heard     units.Time                                // last valid frame
+	left      bool                                      // the peer's process has ended its run
 }
 
-// portTimes is how long a frame takes to arrive.
+// portTimes determines how long a frame takes to arrive.
 type portTimes struct {
 	rate     units.Rate
 	overhead units.Bytes
 	delay    units.Time
 }
 
-// takes is the time from the first bit of a frame at the sender to its last bit here.
+// takes returns the time from the first bit of a frame at the sender to its last bit here.
 func (t *portTimes) takes(p *packet.Packet) units.Time {
 	return t.rate.TxTime(units.Bytes(p.Size)+t.overhead) + t.delay
 }
 
-// inflow is datagrams that came, in order.
+// inflow is a list of received datagrams, in order.
 type inflow struct {
 	bytes []byte
 	list  []datagram
@@ -81,25 +89,25 @@ type inflow struct {
 
 type datagram struct {
 	port *socketPort
-	end  int // of its bytes; it begins where the one before it ends
+	end  int // end of its bytes; they start at the end of the previous datagram
 }
 
-// Bounds of what waits between two polls, and of a frame.
+// Maximum bytes that wait between two polls, and maximum size of a frame.
 const (
 	maxWaiting  = 16 << 20
 	maxDatagram = 65507
 )
 
-// newSockets makes the wires of a run, without a socket.
+// newSockets returns the wires of a run, without sockets.
 func newSockets(spec *sim.Spec, here, away []bool) *Sockets {
 	return &Sockets{
-		codec: codec{flows: spec.Flows, hosts: spec.Hosts}, at: make(map[sim.End]*socketPort), peers: peersOf(spec), here: here, away: away,
+		codec: codec{flows: spec.Flows, hosts: spec.Hosts}, at: newByEnd[*socketPort](spec), peers: peersOf(spec), here: here, away: away,
 		ready: make(chan struct{}, 1),
 	}
 }
 
-// each calls a function for every end of a cable that is here and leads to a node of ours,
-// until that fails.
+// each calls do for every end of a cable at a node of this process, unless one of its nodes is a
+// real host. It stops at the first error.
 func (s *Sockets) each(spec *sim.Spec, do func(p *socketPort) error) error {
 	for i := range spec.Cables {
 		c := &spec.Cables[i]
@@ -118,10 +126,17 @@ func (s *Sockets) each(spec *sim.Spec, do func(p *socketPort) error) error {
 	return nil
 }
 
-func (s *Sockets) add(p *socketPort) { s.ports, s.at[p.here] = append(s.ports, p), p }
+func (s *Sockets) add(p *socketPort) {
+	s.ports = append(s.ports, p)
+	*s.at.of(p.here) = p
+	p.take = func(b []byte, came int64, _ bool) {
+		s.came = s.now
+		s.note(s.receive(p, b, came))
+	}
+}
 
-// NewPacket makes wires of the rings of ports. A cable without a ring leads through the
-// memory of this process, which both its ends must be in.
+// NewPacket returns wires that use the rings of ports. A cable without rings is in the memory of
+// this process, which must have both of its ends.
 func NewPacket(spec *sim.Spec, rings map[sim.End]*Ring, here, away []bool) (*Sockets, error) {
 	s := newSockets(spec, here, away)
 	return s, s.each(spec, func(p *socketPort) error {
@@ -131,7 +146,7 @@ func NewPacket(spec *sim.Spec, rings map[sim.End]*Ring, here, away []bool) (*Soc
 			return nil
 		}
 		if rings[p.peer] != nil || here != nil && !here[p.peer.Node] {
-			return fmt.Errorf("port %d of node %d has no interface, but its peer is behind one", p.here.Port, p.here.Node)
+			return fmt.Errorf("port %d of node %d has no interface, but its peer needs one", p.here.Port, p.here.Node)
 		}
 		return nil
 	})
@@ -149,17 +164,17 @@ func (s *Sockets) Open(ctx context.Context, to Arrivals) error {
 	return s.meet(ctx)
 }
 
-// bring takes a frame that came by a port, or counts why not; of any goroutine.
-func (s *Sockets) bring(p *socketPort, b []byte, stranger bool) {
+// enqueue queues a frame for Poll, or counts why it is rejected. Any goroutine may call it.
+func (s *Sockets) enqueue(p *socketPort, b []byte, stranger bool) {
 	s.mu.Lock()
 	switch {
 	case stranger:
 		s.strangers++
-	case len(s.came.bytes)+len(b) > maxWaiting:
-		s.full++
+	case len(s.arrived.bytes)+len(b) > maxWaiting:
+		s.overflow++
 	default:
-		s.came.bytes = append(s.came.bytes, b...)
-		s.came.list = append(s.came.list, datagram{p, len(s.came.bytes)})
+		s.arrived.bytes = append(s.arrived.bytes, b...)
+		s.arrived.list = append(s.arrived.list, datagram{p, len(s.arrived.bytes)})
 		s.pending.Store(true)
 	}
 	s.mu.Unlock()
@@ -171,81 +186,105 @@ func (s *Sockets) bring(p *socketPort, b []byte, stranger bool) {
 
 // Send implements Wires.
 func (s *Sockets) Send(from sim.End, p *packet.Packet, ext packet.Ext, at units.Time) {
-	port, due, ok := s.at[from], uint64(0), false
+	port, due := *s.at.of(from), uint64(0)
 	if port == nil {
-		s.to.Deliver(s.peers[from], p, ext, at)
+		s.to.Deliver(*s.peers.of(from), p, ext, at)
 		return
 	}
 	if port.sameClock {
 		due = uint64(time.Now().UnixNano()) + uint64(port.sends(p)/units.Nanosecond)
 	}
-	if s.buf, ok = s.codec.encode(s.buf[:0], port.here, port.peer, p, ext, due); !ok || len(s.buf) > maxDatagram {
-		s.count("of no flow, or longer than a datagram")
+	b, ok := s.codec.encode(port.out.next(), port.here, port.peer, p, ext, due)
+	if !ok || len(b) > maxDatagram {
+		s.count("live: belongs to no flow, or is longer than a datagram")
 		return
 	}
-	// A frame that is not taken is lost, as on a wire that nobody listens to.
-	if err := port.Send(s.buf); err != nil {
-		s.count("not sent: " + err.Error())
+	s.send(port, b)
+}
+
+// send sends a frame in the buffer of a port's outbox with the next Flush.
+func (s *Sockets) send(port *socketPort, b []byte) {
+	if port.out.n == 0 {
+		s.full = append(s.full, port)
+	}
+	if port.out.add(b) {
+		s.Flush()
 	}
 }
 
-// sends is the time from the first bit of a frame to its last, both here. The delay is added
-// by the receiver, whose switch may have a pipeline.
+// Flush implements Wires.
+func (s *Sockets) Flush() bool {
+	waited := len(s.full) > 0
+	for _, p := range s.full {
+		if p.left {
+			p.out.n = 0 // nobody expects these frames
+		}
+		p.out.flush(p.socket)
+	}
+	s.full = s.full[:0]
+	return waited
+}
+
+// sends returns the serialisation time of a frame. The receiver adds the delay, which includes
+// the pipeline of its switch.
 func (p *socketPort) sends(f *packet.Packet) units.Time {
 	return p.port.rate.TxTime(units.Bytes(f.Size) + p.port.overhead)
 }
 
 // Poll implements Wires.
 func (s *Sockets) Poll(now units.Time) {
-	wall := int64(0)
+	if s.known != nil && now >= s.repeat {
+		s.repeat = now + repeatEvery
+		s.hello(s.known)
+	}
+	s.now, s.wall = now, 0
 	if s.pending.Load() {
 		s.swap()
-		wall = time.Now().UnixNano()
+		s.wall = time.Now().UnixNano()
 		start := 0
 		for _, d := range s.taking.list {
-			b := s.taking.bytes[start:d.end]
+			d.port.take(s.taking.bytes[start:d.end], s.wall, false)
 			start = d.end
-			s.note(s.take(d.port, b, now, wall, wall))
 		}
 	}
 	for _, p := range s.ports {
 		if p.ring == nil || !p.ring.ready() {
 			continue
 		}
-		if wall == 0 {
-			wall = time.Now().UnixNano()
+		if s.wall == 0 {
+			s.wall = time.Now().UnixNano()
 		}
-		p.ring.Poll(func(b []byte, came int64, _ bool) { s.note(s.take(p, b, now, wall, came)) })
+		p.ring.Poll(maxBatch, p.take)
 	}
 }
 
-// note counts a frame that was not taken.
+// note counts a rejected frame if err is not nil.
 func (s *Sockets) note(err error) {
 	if err != nil {
 		s.count(err.Error())
 	}
 }
 
-// swap takes over what has come.
+// swap moves the received datagrams to taking.
 func (s *Sockets) swap() {
 	s.taking.bytes, s.taking.list = s.taking.bytes[:0], s.taking.list[:0]
 	s.mu.Lock()
-	s.came, s.taking = s.taking, s.came
+	s.arrived, s.taking = s.taking, s.arrived
 	s.pending.Store(false)
 	s.mu.Unlock()
 }
 
-// maxAgo bounds how long ago a frame can have come, in nanoseconds: the clock of the wall
-// can be set.
+// maxAgo is the maximum credible age of a frame in nanoseconds; the wall clock may jump.
 const maxAgo = int64(time.Second)
 
-// take hands a frame over that came by a port at a time of the wall; now is the time of the
-// run at wall.
-func (s *Sockets) take(p *socketPort, b []byte, now units.Time, wall, came int64) error {
+// receive decodes and delivers a frame that a port received at the wall clock time came.
+func (s *Sockets) receive(p *socketPort, b []byte, came int64) error {
+	now, wall := s.now, s.wall
 	if err := s.codec.decode(b, p.peer, p.here); err != nil {
 		return err
 	}
 	f := &s.codec.f
+	p.heard, p.left = now, f.Hello && len(f.Ext) == 0
 	if f.Hello {
 		s.answer(f.Ext)
 		return nil
@@ -255,7 +294,7 @@ func (s *Sockets) take(p *socketPort, b []byte, now units.Time, wall, came int64
 		due -= units.Time(ago) * units.Nanosecond
 	}
 	if p.sameClock && f.Due != 0 {
-		// When its last bit left, by the clock of both; never later than if it came now.
+		// Due is when its last bit left; the frame is never later than if it arrived now.
 		if left := int64(f.Due) - wall; left > -maxAgo && left < maxAgo {
 			due = min(due, now+units.Time(left)*units.Nanosecond+p.port.delay)
 		}
@@ -283,25 +322,25 @@ func (s *Sockets) Close() error {
 	return err
 }
 
-// Strange returns how many frames were not taken, by reason.
-func (s *Sockets) Strange() map[string]uint64 {
+// Rejected returns the number of rejected frames by reason.
+func (s *Sockets) Rejected() map[string]uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make(map[string]uint64)
-	for why, n := range s.strange {
+	for why, n := range s.rejected {
 		all[why] = n
 	}
 	if s.strangers > 0 {
-		all["live: from the address of a stranger"] = s.strangers
+		all["live: from an unknown address"] = s.strangers
 	}
-	lost := s.full
+	lost := s.overflow
 	for _, p := range s.ports {
 		if p.ring != nil {
 			lost += p.ring.Lost()
 		}
 	}
 	if lost > 0 {
-		all["live: more than could be taken"] = lost
+		all["live: receive buffer full"] = lost
 	}
 	return all
 }

@@ -18,41 +18,41 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// System is what a run needs of the operating system: real hosts, and interfaces in place of
-// cables. Opening sockets takes privileges, so a parent does that; see Child.
+// System is the part of a run that needs the operating system: real hosts, and interfaces
+// instead of cables. Opening sockets needs privileges, so a parent process does it; see Child.
 type System struct {
-	Setup      bool     // make namespaces and interfaces; see Plan
+	Setup      bool     // create namespaces and interfaces; see Plan
 	Packet     bool     // interfaces carry the frames between nodes
 	Outside    []string // real hosts: HOST=INTERFACE or HOST
-	Interfaces []string // of ports: PORT=INTERFACE
+	Interfaces []string // interfaces of ports: PORT=INTERFACE
 	Marks      []string // classes of real frames: dscpN=CLASS or pcpN=CLASS
-	Prefix     string   // of the names of namespaces
+	Prefix     string   // prefix of the names of namespaces
 
 	graph   *topo.Graph
 	spec    *sim.Spec
-	real    map[int]string     // hosts that are outside, with their interface, "" for elsewhere
+	real    map[int]string     // real hosts with their interface; "": behind another process
 	names   map[sim.End]string // ports with an interface
-	rings   map[string]*Ring   // by key of a socket
+	rings   map[string]*Ring   // by key of the Socket
 	classes Classes
 }
 
 // Socket is a packet socket that a run needs.
 type Socket struct {
 	key   string
-	Space string // namespace of its interface; empty: that of the process
-	Name  string // of the interface
+	Space string // namespace of its interface; empty: the one of the process
+	Name  string // interface
 	MTU   int
 }
 
-// Resolve finds the hosts, ports and classes of a run by their names. Elsewhere says that
-// other processes run nodes, too.
+// Resolve looks up the hosts, ports and classes of a run. Elsewhere reports whether other
+// processes run some of the nodes.
 func (s *System) Resolve(g *topo.Graph, spec *sim.Spec, elsewhere bool) error {
 	s.graph, s.spec = g, spec
 	s.real, s.names = make(map[int]string), make(map[sim.End]string)
-	taken := make(map[string]string) // interfaces, with what they are for
+	taken := make(map[string]string) // by interface: its host or port
 	take := func(line, what string) error {
 		if other, twice := taken[line]; twice && line != "" {
-			return fmt.Errorf("%s is the interface of %s and of %s; allowed: one for each", line, other, what)
+			return fmt.Errorf("interface %s is used for %s and for %s (expected one interface for each)", line, other, what)
 		}
 		taken[line] = what
 		return nil
@@ -65,11 +65,11 @@ func (s *System) Resolve(g *topo.Graph, spec *sim.Spec, elsewhere bool) error {
 		}
 		switch _, twice := s.real[node]; {
 		case twice:
-			return fmt.Errorf("--outside has %s twice; allowed: each host once", name)
+			return fmt.Errorf("--outside has %s twice (expected each host once)", name)
 		case named && (line == "" || s.Setup):
-			return fmt.Errorf("--outside is %q; allowed: HOST=INTERFACE, or HOST with --setup, which makes its interface", arg)
+			return fmt.Errorf("--outside is %q (expected HOST=INTERFACE, or HOST with --setup, which creates the interface)", arg)
 		case !named && !s.Setup && !elsewhere:
-			return fmt.Errorf("--outside is %q, and all nodes are here; allowed: HOST=INTERFACE, or HOST with --setup, or with --node for one that is elsewhere", arg)
+			return fmt.Errorf("--outside is %q, but this process runs all nodes (expected HOST=INTERFACE; or HOST with --setup; or HOST with --node, if another process has it)", arg)
 		}
 		s.real[node] = line
 		if err := take(line, name); err != nil {
@@ -79,14 +79,17 @@ func (s *System) Resolve(g *topo.Graph, spec *sim.Spec, elsewhere bool) error {
 	for _, arg := range s.Interfaces {
 		port, name, ok := strings.Cut(arg, "=")
 		if !ok {
-			return fmt.Errorf("--map is %q; allowed with --wire packet: PORT=INTERFACE, such as leaf0.to-host3=veth3", arg)
+			return fmt.Errorf("--map is %q (expected with --wire packet: PORT=INTERFACE, such as leaf0.to-host3=veth3)", arg)
 		}
 		end, err := PortOf(g, port)
 		if err != nil {
 			return fmt.Errorf("--map: %w", err)
 		}
-		if s.names[end] != "" || name == "" {
-			return fmt.Errorf("--map is %q; allowed: one interface for each port", arg)
+		if name == "" {
+			return fmt.Errorf("--map is %q, without an interface (expected PORT=INTERFACE)", arg)
+		}
+		if old := s.names[end]; old != "" {
+			return fmt.Errorf("--map is %q, but %s already uses interface %s (expected one interface for each port)", arg, port, old)
 		}
 		s.names[end] = name
 		if err := take(name, port); err != nil {
@@ -96,7 +99,7 @@ func (s *System) Resolve(g *topo.Graph, spec *sim.Spec, elsewhere bool) error {
 	return s.classify(&spec.Hosts[0].Kinds)
 }
 
-// classify builds the map from real frames to classes.
+// classify builds the tables that map real frames to classes.
 func (s *System) classify(kinds *[mmu.Classes]mmu.Kind) error {
 	first := func(k mmu.Kind) int { return slices.Index(kinds[:], k) }
 	other := first(mmu.Lossy)
@@ -104,7 +107,7 @@ func (s *System) classify(kinds *[mmu.Classes]mmu.Kind) error {
 		other = first(mmu.Lossless)
 	}
 	if other < 0 {
-		return errors.New("the scenario has no class for real frames; allowed: one that is lossless or lossy")
+		return errors.New("the scenario has no class for real frames (expected a lossless or lossy class)")
 	}
 	of := func(class int) uint8 {
 		if kinds[class] == mmu.Lossless || kinds[class] == mmu.Lossy {
@@ -124,7 +127,7 @@ func (s *System) classify(kinds *[mmu.Classes]mmu.Kind) error {
 		key, value, _ := strings.Cut(arg, "=")
 		class, err := strconv.Atoi(value)
 		if err != nil || class < 0 || class >= mmu.Classes || kinds[class] != mmu.Lossless && kinds[class] != mmu.Lossy {
-			return fmt.Errorf("--class %s: allowed: dscpN=CLASS and pcpN=CLASS, with a class of the scenario that is lossless or lossy", arg)
+			return fmt.Errorf("--class is %s (expected dscpN=CLASS or pcpN=CLASS, with a lossless or lossy class of the scenario)", arg)
 		}
 		switch n, table := numbered(key); {
 		case table == "dscp" && n < len(c.DSCP):
@@ -132,13 +135,13 @@ func (s *System) classify(kinds *[mmu.Classes]mmu.Kind) error {
 		case table == "pcp" && n < len(c.PCP):
 			c.PCP[n] = uint8(class)
 		default:
-			return fmt.Errorf("--class %s: allowed: dscp0 to dscp63, pcp0 to pcp7", arg)
+			return fmt.Errorf("--class is %s (expected dscp0 to dscp63, or pcp0 to pcp7)", arg)
 		}
 	}
 	return nil
 }
 
-// numbered cuts a number from the end of a word.
+// numbered splits a word into its trailing number and the text before it.
 func numbered(word string) (int, string) {
 	name := strings.TrimRight(word, "0123456789")
 	n, err := strconv.Atoi(word[len(name):])
@@ -148,7 +151,7 @@ func numbered(word string) (int, string) {
 	return n, name
 }
 
-// away marks the hosts that are real; nil: there are none.
+// away marks the real hosts; nil if there are none.
 func (s *System) away() []bool {
 	if len(s.real) == 0 {
 		return nil
@@ -160,11 +163,10 @@ func (s *System) away() []bool {
 	return away
 }
 
-// Longest frames on an interface: those of a real host are as long as the scenario says;
-// ours have longer headers than simulated ones, and a trailer.
+// Sizes added to the MTU of the scenario on interfaces.
 const (
-	wireSlack  = 256
-	etherExtra = 18 // header and check sequence
+	wireSlack  = 256 // headers of encoded frames are longer than simulated ones, and have a trailer
+	etherExtra = 18  // Ethernet header and check sequence
 )
 
 func mtuAt(spec *sim.Spec, e sim.End) int {
@@ -175,7 +177,7 @@ func mtuAt(spec *sim.Spec, e sim.End) int {
 func wireKey(e sim.End) string   { return fmt.Sprintf("port%d.%d", e.Node, e.Port) }
 func outsideKey(node int) string { return fmt.Sprintf("outside%d", node) }
 
-// Needs lists the sockets that a run needs, in the order in which Open takes them.
+// Needs returns the sockets of a run, in the order that Open expects.
 func (s *System) Needs() []Socket {
 	if s.Setup {
 		_, all := s.Plan()
@@ -185,7 +187,7 @@ func (s *System) Needs() []Socket {
 	peers := peersOf(s.spec)
 	for _, node := range slices.Sorted(maps.Keys(s.real)) {
 		if s.real[node] != "" {
-			all = append(all, Socket{outsideKey(node), "", s.real[node], mtuAt(s.spec, peers[sim.End{Node: node}]) + wireSlack})
+			all = append(all, Socket{outsideKey(node), "", s.real[node], mtuAt(s.spec, *peers.of(sim.End{Node: node})) + wireSlack})
 		}
 	}
 	for i := range s.spec.Cables {
@@ -198,8 +200,8 @@ func (s *System) Needs() []Socket {
 	return all
 }
 
-// fabricSpace is the namespace that has the ends of all cables at switches. No host has its
-// name.
+// fabricSpace returns the name of the namespace for all switches. It differs from all names of
+// hosts.
 func fabricSpace(hosts []string) string {
 	name := "fabric"
 	for slices.Contains(hosts, name) {
@@ -208,7 +210,8 @@ func fabricSpace(hosts []string) string {
 	return name
 }
 
-// interfaces names the interfaces of all ports: that of a host is alone in its namespace.
+// interfaces returns the names of the interfaces of all ports. A host has its own namespace, so
+// its interface is eth0.
 func interfaces(g *topo.Graph, spec *sim.Spec) map[sim.End]string {
 	var ends []sim.End
 	var cables []netns.Cable
@@ -228,8 +231,8 @@ func interfaces(g *topo.Graph, spec *sim.Spec) map[sim.End]string {
 	return all
 }
 
-// Plan returns the namespaces of a run and the sockets that it needs in them: a namespace for
-// each host, with eth0, and one for all switches.
+// Plan returns the namespaces of a run and its sockets in them: one namespace for each host,
+// and one for all switches.
 func (s *System) Plan() (*netns.Plan, []Socket) {
 	plan, all := &netns.Plan{Prefix: s.Prefix}, []Socket(nil)
 	hosts, names := s.graph.Names[:len(s.spec.Hosts)], interfaces(s.graph, s.spec)
@@ -267,8 +270,8 @@ func (s *System) Plan() (*netns.Plan, []Socket) {
 	return plan, all
 }
 
-// OpenSockets opens sockets, each in its namespace: in calls a function there. What is open
-// is returned with an error, too.
+// OpenSockets opens sockets, each in its namespace; in calls a function in a namespace. If it
+// fails, it also returns the sockets opened so far.
 func OpenSockets(list []Socket, in func(space string, do func() error) error) (files []*os.File, err error) {
 	for _, l := range list {
 		if err := in(l.Space, func() error {
@@ -282,14 +285,14 @@ func OpenSockets(list []Socket, in func(space string, do func() error) error) (f
 	return files, nil
 }
 
-// ParseSockets reads the file descriptors of sockets, which a parent opened.
+// ParseSockets parses the file descriptors of sockets that the parent process opened.
 func ParseSockets(text string, count int) ([]int, error) {
-	given := strings.Split(text, ",")
-	if len(given) != count {
-		return nil, fmt.Errorf("--sockets has %d files; allowed: %d, from the parent of this process", len(given), count)
+	words := strings.Split(text, ",")
+	if len(words) != count {
+		return nil, fmt.Errorf("--sockets has %d files (expected %d, from the parent process)", len(words), count)
 	}
 	var list []int
-	for _, word := range given {
+	for _, word := range words {
 		fd, err := strconv.Atoi(word)
 		if err != nil {
 			return nil, fmt.Errorf("--sockets: %w", err)
@@ -299,7 +302,7 @@ func ParseSockets(text string, count int) ([]int, error) {
 	return list, nil
 }
 
-// Open maps the sockets of Needs, by their file descriptors.
+// Open maps the rings of the sockets of Needs, given their file descriptors.
 func (s *System) Open(descriptors []int) error {
 	s.rings = make(map[string]*Ring)
 	for i, l := range s.Needs() {
@@ -312,7 +315,7 @@ func (s *System) Open(descriptors []int) error {
 	return nil
 }
 
-// ports are the sockets of ports.
+// ports returns the rings of ports.
 func (s *System) ports() map[sim.End]*Ring {
 	all := make(map[sim.End]*Ring)
 	for i := range s.spec.Cables {
@@ -325,7 +328,7 @@ func (s *System) ports() map[sim.End]*Ring {
 	return all
 }
 
-// hosts are the real hosts of a run; nil: there are none.
+// hosts returns the real hosts of the run; nil if there are none.
 func (s *System) hosts() *Outside {
 	if len(s.real) == 0 {
 		return nil

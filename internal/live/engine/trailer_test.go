@@ -12,12 +12,12 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 )
 
-// tshark with our dissector reads the trailers of live wires: behind data, behind a pause,
-// and behind a frame of a real host. A capture has none, and it finds none.
+// TestTrailersByTshark checks that tshark with the xoff dissector decodes the trailers of data, of a
+// PAUSE and of a frame of a real host, and that it finds none in a plain frame.
 func TestTrailersByTshark(t *testing.T) {
 	path, err := exec.LookPath("tshark")
 	if err != nil {
-		t.Skip("tshark is not installed: it is the judge here")
+		t.Skip("tshark is not installed")
 	}
 	b := built(t, incast)
 	c := codec{flows: b.Flows, hosts: b.Spec.Hosts}
@@ -26,9 +26,12 @@ func TestTrailersByTshark(t *testing.T) {
 	var pause packet.Packet
 	pause.SetPFC(2, 2, 65535)
 	var f frame.Frame
-	if err := f.Foreign(udpFrame(t, mac(2), mac(5), 0, 100), 2, 5, 2); err != nil {
+	var h frame.Headers
+	real := udpFrame(t, mac(2), mac(5), 0, 100)
+	if err := h.Read(real); err != nil {
 		t.Fatal(err)
 	}
+	f.Foreign(&h, real, 2, 5, 2)
 	var frames [][]byte
 	for _, x := range []struct {
 		p   *packet.Packet
@@ -53,14 +56,15 @@ func TestTrailersByTshark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 2 to 5 is 5 x 65536 + 2; 142 B and the check sequence; a pause of 64 B, due at 1234 = 0x4d2.
+	// Foreign: hosts 2 to 5 is 5 x 65536 + 2, size 142 B plus check sequence. PAUSE: 64 B, due at
+	// 1234 = 0x4d2.
 	want := "0;1;7;1048;\n6;0;65535;64;0x00000000000004d2\n5;2;327682;146;\n;;;;\n"
 	if got := string(out); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 
-// pcap is a file of Ethernet frames.
+// pcap returns a capture file of Ethernet frames.
 func pcap(frames [][]byte) []byte {
 	var b bytes.Buffer
 	for _, v := range []any{uint32(0xa1b2c3d4), uint16(2), uint16(4), int32(0), uint32(0), uint32(65535), uint32(1)} {

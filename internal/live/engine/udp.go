@@ -9,15 +9,16 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// udpSocket is an end of a cable whose frames are datagrams. It takes those of its peer only.
+// udpSocket is one end of a cable that carries frames in datagrams. It accepts only datagrams from
+// its peer.
 type udpSocket struct {
 	conn *net.UDPConn
 	addr netip.AddrPort // of the peer
 }
 
-// NewUDP opens the sockets of the nodes that are here; nil: all. A port without an address
-// gets a free one of the loopback interface, which works if its peer is in this process,
-// too. An address beyond the loopback interface is an error unless anywhere says so.
+// NewUDP opens the sockets of the nodes of this process; a nil here means all nodes. A port
+// without an address gets a free one on the loopback interface, which works only if its peer
+// is in this process. Addresses beyond the loopback interface need anywhere.
 func NewUDP(spec *sim.Spec, where Addresses, here, away []bool, anywhere bool) (*Sockets, error) {
 	s := newSockets(spec, here, away)
 	err := s.each(spec, func(p *socketPort) error {
@@ -46,39 +47,39 @@ func openUDP(where Addresses, e sim.End, anywhere bool) (*udpSocket, error) {
 	if !ok {
 		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
 	}
-	if err := allowed(at, anywhere); err != nil {
+	if err := checkAddress(at, anywhere); err != nil {
 		return nil, err
 	}
 	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
 	if err != nil {
 		return nil, fmt.Errorf("cannot open a wire: %w", err)
 	}
-	_ = conn.SetReadBuffer(4 << 20) // as much of it as the system gives
+	_ = conn.SetReadBuffer(4 << 20) // the system may grant less
 	return &udpSocket{conn: conn}, nil
 }
 
-func allowed(at netip.AddrPort, anywhere bool) error {
+func checkAddress(at netip.AddrPort, anywhere bool) error {
 	if !anywhere && !at.Addr().IsLoopback() {
-		return fmt.Errorf("%s is not on the loopback interface; allowed: 127.0.0.1 and the like, unless --anywhere says otherwise", at)
+		return fmt.Errorf("%s is not on the loopback interface (expected an address such as 127.0.0.1, or --anywhere)", at)
 	}
 	return nil
 }
 
-// findPeer notes where the peer of a port is.
+// findPeer sets the address of a port's peer.
 func (s *Sockets) findPeer(p *socketPort, where Addresses, anywhere bool) error {
 	at, ok := where[p.peer]
-	if q := s.at[p.peer]; !ok && q != nil {
+	if q := *s.at.of(p.peer); !ok && q != nil {
 		at, ok = s.Addr(p.peer), true
 	}
 	if !ok {
-		return fmt.Errorf("nobody knows the address of port %d of node %d", p.peer.Port, p.peer.Node)
+		return fmt.Errorf("no address for port %d of node %d", p.peer.Port, p.peer.Node)
 	}
 	p.socket.(*udpSocket).addr = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 	p.sameClock = at.Addr().IsLoopback()
-	return allowed(at, anywhere)
+	return checkAddress(at, anywhere)
 }
 
-// read takes the datagrams of a port until its socket is closed.
+// read receives the datagrams of a port until its socket is closed.
 func (u *udpSocket) read(s *Sockets, p *socketPort) {
 	defer s.done.Done()
 	b := make([]byte, maxDatagram+1)
@@ -88,22 +89,26 @@ func (u *udpSocket) read(s *Sockets, p *socketPort) {
 		case errors.Is(err, net.ErrClosed) || s.stop.Load():
 			return
 		case err != nil:
-			continue // such as that a peer was not there yet
+			continue // such as a peer that has not started yet
 		}
-		s.bring(p, b[:n], from.Port() != u.addr.Port() || from.Addr().Unmap() != u.addr.Addr())
+		s.enqueue(p, b[:n], from.Port() != u.addr.Port() || from.Addr().Unmap() != u.addr.Addr())
 	}
 }
 
-// Send sends a frame as a datagram.
-func (u *udpSocket) Send(b []byte) error {
-	_, err := u.conn.WriteToUDPAddrPort(b, u.addr)
-	return err
+// Send sends frames as datagrams.
+func (u *udpSocket) Send(frames [][]byte) (sent int, err error) {
+	for i, b := range frames {
+		if _, err := u.conn.WriteToUDPAddrPort(b, u.addr); err != nil {
+			return i, err
+		}
+	}
+	return len(frames), nil
 }
 
 // Close closes the socket.
 func (u *udpSocket) Close() error { return u.conn.Close() }
 
-// Addr returns where a port with UDP is, for whoever wants to know.
+// Addr returns the address of a port with UDP.
 func (s *Sockets) Addr(e sim.End) netip.AddrPort {
-	return s.at[e].socket.(*udpSocket).conn.LocalAddr().(*net.UDPAddr).AddrPort()
+	return (*s.at.of(e)).socket.(*udpSocket).conn.LocalAddr().(*net.UDPAddr).AddrPort()
 }

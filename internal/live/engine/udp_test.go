@@ -14,7 +14,7 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// All nodes of a process can talk by UDP: everything is delivered, and nothing is strange.
+// TestUDP runs all nodes in one process over UDP: all frames are delivered and none rejected.
 func TestUDP(t *testing.T) {
 	b := built(t, incast, "switch.flow_control.headroom=100KB", "switch.buffer.size=8MB")
 	u, err := NewUDP(b.Spec, nil, nil, nil, false)
@@ -24,7 +24,7 @@ func TestUDP(t *testing.T) {
 	delivers(t, b, u)
 }
 
-// delivers runs by sockets: everything is delivered, and nothing is strange.
+// delivers runs a scenario on sockets and checks that all frames are delivered and none rejected.
 func delivers(t *testing.T, b *fabric.Fabric, w *Sockets) {
 	t.Helper()
 	e, err := New(b.Spec, Options{Wires: w})
@@ -35,13 +35,13 @@ func delivers(t *testing.T, b *fabric.Fabric, w *Sockets) {
 		t.Fatal(err)
 	}
 	soundUnlessBehind(t, b, e)
-	// A machine that was behind can have let sockets overflow, though all was sent again.
-	if r := e.Report(); (e.Totals().Pauses < 10 || len(r.Strange) > 0) && r.Decides(0) == "" {
-		t.Errorf("%d pauses; not taken: %v", e.Totals().Pauses, r.Strange)
+	// On a slow machine sockets may overflow, even if retransmissions deliver everything.
+	if r := e.Report(); (e.Totals().Pauses < 10 || len(r.Rejected) > 0) && r.LatenessVerdict(0) == "" {
+		t.Errorf("%d pauses; rejected: %v", e.Totals().Pauses, r.Rejected)
 	}
 }
 
-// addresses gives every port of a run a free port of the machine.
+// addresses returns a free UDP port for every port of a run.
 func addresses(t *testing.T, spec *sim.Spec) Addresses {
 	t.Helper()
 	where := make(Addresses)
@@ -58,8 +58,8 @@ func addresses(t *testing.T, spec *sim.Spec) Addresses {
 	return where
 }
 
-// Three processes: the hosts and leaves in one each, the spines in the third. They start
-// together, whichever comes first, and flows end that begin in one and lead to another.
+// TestProcesses runs three engines: each leaf with its hosts, and the spines. They start together
+// in any order, and flows between them finish.
 func TestProcesses(t *testing.T) {
 	where := addresses(t, built(t, incast).Spec)
 	var all sync.WaitGroup
@@ -97,8 +97,8 @@ func TestProcesses(t *testing.T) {
 			if end, err := e.Run(context.Background()); err != nil || end < units.Second {
 				t.Errorf("process %d ended at %s: %v", k, end, err)
 			}
-			if s := e.Report().Strange; len(s) > 0 {
-				t.Logf("process %d took not: %v", k, s)
+			if s := e.Report().Rejected; len(s) > 0 {
+				t.Logf("process %d rejected: %v", k, s)
 			}
 		})
 	}
@@ -112,15 +112,16 @@ func TestProcesses(t *testing.T) {
 			continue
 		}
 		for k, e := range engines {
-			if why := e.Report().Decides(1); why != "" {
-				t.Skipf("flow %d of host %d is not done, and process %d was behind: %s", i, src, k, why)
+			if why := e.Report().LatenessVerdict(1); why != "" {
+				t.Skipf("flow %d of host %d is not done, but process %d was late: %s", i, src, k, why)
 			}
 		}
 		t.Errorf("flow %d of host %d is not done", i, src)
 	}
 }
 
-// A datagram of a stranger, and one that is no frame, are counted and change nothing.
+// TestStrangers checks that datagrams from unknown addresses, and those that are not frames, are
+// only counted.
 func TestStrangers(t *testing.T) {
 	b := built(t, incast)
 	u, err := NewUDP(b.Spec, nil, nil, nil, false)
@@ -139,19 +140,19 @@ func TestStrangers(t *testing.T) {
 	if _, err := stranger.Write([]byte("hello")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := u.at[port.peer].socket.(*udpSocket).conn.WriteToUDPAddrPort([]byte("hello"), u.Addr(port.here)); err != nil {
+	if _, err := (*u.at.of(port.peer)).socket.(*udpSocket).conn.WriteToUDPAddrPort([]byte("hello"), u.Addr(port.here)); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		u.Poll(0)
-		if s := u.Strange(); s["live: from the address of a stranger"] == 1 && s["frame: shorter than its headers say"] == 1 {
+		if s := u.Rejected(); s["live: from an unknown address"] == 1 && s["frame: shorter than its headers say"] == 1 {
 			return
 		}
 	}
-	t.Errorf("%v", u.Strange())
+	t.Errorf("%v", u.Rejected())
 }
 
-// Wires do not leave the machine unless they are told to.
+// TestLoopbackOnly checks that addresses beyond the loopback interface are rejected by default.
 func TestLoopbackOnly(t *testing.T) {
 	b := built(t, incast)
 	for _, end := range []sim.End{b.Spec.Cables[0].A, b.Spec.Cables[0].B} {
@@ -163,12 +164,12 @@ func TestLoopbackOnly(t *testing.T) {
 	here := make([]bool, 12)
 	here[0] = true
 	if _, err := NewUDP(b.Spec, nil, here, nil, false); err == nil {
-		t.Error("nobody knows where the leaf is")
+		t.Error("the address of the leaf is unknown, but NewUDP succeeds")
 	}
 }
 
-// Real hosts behind two processes find each other: what one process hears of the other's
-// comes with the frames, and a frame to all takes one way.
+// TestRealHostsOfTwoProcesses checks that real hosts behind two processes can exchange frames: each
+// process learns addresses from frames, and a broadcast follows the tree.
 func TestRealHostsOfTwoProcesses(t *testing.T) {
 	where := addresses(t, built(t, mixed).Spec)
 	hosts := []*realHost{
@@ -213,9 +214,9 @@ func TestRealHostsOfTwoProcesses(t *testing.T) {
 		return
 	}
 	for k, e := range engines {
-		if why := e.Report().Decides(1); why != "" {
-			t.Skipf("process %d was behind: %s", k, why)
+		if why := e.Report().LatenessVerdict(1); why != "" {
+			t.Skipf("process %d was late: %s", k, why)
 		}
 	}
-	t.Errorf("host2 got %x, host5 %x; not taken: %v, %v", hosts[0].got, hosts[1].got, engines[0].Report().Strange, engines[1].Report().Strange)
+	t.Errorf("host2 got %x, host5 %x; rejected: %v, %v", hosts[0].got, hosts[1].got, engines[0].Report().Rejected, engines[1].Report().Rejected)
 }

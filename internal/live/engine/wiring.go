@@ -12,24 +12,24 @@ import (
 
 // Names of wires.
 const (
-	WireMemory = "memory" // frames as they are, in this process
-	WireFrames = "frames" // the bytes of frames, in this process
-	WireUDP    = "udp"    // sockets, also between processes
-	WirePacket = "packet" // interfaces of Linux
+	WireMemory = "memory" // packets, in this process
+	WireFrames = "frames" // encoded frames, in this process
+	WireUDP    = "udp"    // UDP sockets, also between processes
+	WirePacket = "packet" // Linux network interfaces
 )
 
-// Setup is how a run is driven: by which clock and wires.
+// Setup selects the clock and the wires of a run.
 type Setup struct {
 	Wire     string
-	Manual   bool     // a clock that is never late and waits for nothing
-	Map      []string // udp: the file with addresses, if there is one
-	Port     int      // udp: first port where there is no file
-	Anywhere bool     // udp: addresses beyond the loopback interface
+	Manual   bool     // use a clock that is never late and does not wait
+	Map      []string // udp: file with addresses, if any
+	Port     int      // udp: first port, without a file
+	Anywhere bool     // udp: permit addresses beyond the loopback interface
 	Here     []bool   // nodes of this process; nil: all
 	System   *System
 }
 
-// MatchNodes marks the nodes that match patterns; nil: there are no patterns.
+// MatchNodes marks the nodes that match any of the patterns; nil if there are no patterns.
 func MatchNodes(g *topo.Graph, patterns []string) ([]bool, error) {
 	if len(patterns) == 0 {
 		return nil, nil
@@ -49,7 +49,7 @@ func MatchNodes(g *topo.Graph, patterns []string) ([]bool, error) {
 	return here, nil
 }
 
-// addresses are where the ports are; nil: anywhere, since all are in this process.
+// addresses returns the addresses of the ports; nil if all nodes are in this process.
 func (s *Setup) addresses(g *topo.Graph, spec *sim.Spec) (Addresses, error) {
 	if len(s.Map) == 0 {
 		if s.Here == nil {
@@ -67,12 +67,12 @@ func (s *Setup) addresses(g *topo.Graph, spec *sim.Spec) (Addresses, error) {
 		return nil, err
 	}
 	if name := where.Missing(g, s.Here); name != "" {
-		return nil, fmt.Errorf("%s: %s has no address; allowed: one for every port of nodes that run here, and of their neighbours", file, name)
+		return nil, fmt.Errorf("%s: %s has no address (expected one for every port of the nodes of this process, and of their neighbours)", file, name)
 	}
 	return where, nil
 }
 
-// Engine makes the driver of a run.
+// Engine returns the engine of a run.
 func (s *Setup) Engine(g *topo.Graph, spec *sim.Spec, progress func(units.Time)) (*Engine, error) {
 	o := Options{Progress: progress, Here: s.Here, Outside: s.System.hosts()}
 	if s.Manual {

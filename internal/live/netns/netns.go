@@ -1,7 +1,6 @@
-// Package netns makes network namespaces with veth pairs between them, and removes what it
-// has made: also what a run left behind that was killed. All its names begin with a prefix,
-// and a file under /run/xoff lists them before they are made; what is not on that list is
-// never touched.
+// Package netns creates network namespaces connected by veth pairs, for `xoff live --setup`, and
+// removes them again, also after a run was killed. Their names start with a prefix. A file in
+// /run/xoff lists them before they are created; no other namespace is ever removed.
 package netns
 
 import (
@@ -11,30 +10,30 @@ import (
 	"slices"
 )
 
-// Plan is what to make.
+// Plan lists the namespaces and veth pairs to create.
 type Plan struct {
-	Prefix string // of the names of namespaces
+	Prefix string // prefix of the names of namespaces
 	Pairs  []Pair
 }
 
-// Pair is a cable.
+// Pair is a veth pair.
 type Pair struct{ A, B End }
 
 // End is one end of a veth pair.
 type End struct {
 	Space string // namespace, without the prefix
-	Name  string // of the interface
+	Name  string // interface
 	MAC   string
 	MTU   int
-	// Address makes it the interface of a host that the kernel speaks for; otherwise the
-	// kernel says nothing there of its own accord.
+	// Address is the address of a real host, whose traffic the kernel handles. If it is invalid,
+	// the kernel sends nothing on the interface.
 	Address netip.Prefix
 }
 
-// Full is the name of a namespace with its prefix.
+// Full returns the name of a namespace with the prefix.
 func (p *Plan) Full(space string) string { return p.Prefix + "-" + space }
 
-// Spaces lists the namespaces of a plan, without prefix, in the order of their first use.
+// Spaces returns the namespaces of a plan, without prefix, in order of first use.
 func (p *Plan) Spaces() []string {
 	var all []string
 	for i := range p.Pairs {
@@ -49,26 +48,25 @@ func (p *Plan) Spaces() []string {
 
 var prefixes = regexp.MustCompile(`^[a-z][a-z0-9]{0,15}$`)
 
-// CheckPrefix rejects prefixes that would not do as part of a name.
+// CheckPrefix checks that a prefix is valid.
 func CheckPrefix(prefix string) error {
 	if !prefixes.MatchString(prefix) {
-		return fmt.Errorf("%q is no prefix; allowed: up to 16 letters and digits, such as xoff", prefix)
+		return fmt.Errorf("%q is not a valid prefix (expected a letter, then up to 15 letters and digits, such as xoff)", prefix)
 	}
 	return nil
 }
 
-// maxInterface is IFNAMSIZ less the zero at its end.
+// maxInterface is the longest name of an interface: IFNAMSIZ without the terminating zero.
 const maxInterface = 15
 
-// Cable is an end of a cable, for a name of its interface: from a port of a node to a peer.
+// Cable is one end of a cable, for which InterfaceNames finds a name.
 type Cable struct {
 	Here, Peer string
 	Node, Port int
 }
 
-// InterfaceNames are those of the ends of cables in one namespace: their nodes, if that is
-// short enough and leaves no doubt (there may be several cables between two nodes), else
-// their numbers.
+// InterfaceNames returns names for the ends of cables in one namespace. A name has the two nodes;
+// if it would be too long or ambiguous, it has the numbers of node and port.
 func InterfaceNames(ends []Cable) []string {
 	names, count := make([]string, len(ends)), make(map[string]int)
 	for i, e := range ends {

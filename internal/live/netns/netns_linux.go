@@ -17,34 +17,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where lists of what was made are, and where ip(8) keeps namespaces.
+// Folder of the lists of created namespaces, and folder where ip(8) keeps namespaces.
 const (
 	listFolder  = "/run/xoff"
 	spaceFolder = "/run/netns"
 )
 
-// Made is what stands of a plan.
+// Made is a plan that was created.
 type Made struct {
 	plan *Plan
-	list *os.File // locked as long as this process lives
+	list *os.File // locked while this process lives
 }
 
-// Make makes a plan come true, after it has removed what a run with the same prefix left
-// behind. Nothing is left if it fails, or if the context ends.
+// Make creates the namespaces and veth pairs of a plan. It first removes those that a killed run
+// with the same prefix left. If it fails, or the context ends, it removes everything.
 func Make(ctx context.Context, p *Plan) (*Made, error) {
 	if err := CheckPrefix(p.Prefix); err != nil {
 		return nil, err
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		return nil, errors.New("there is no ip(8) to make namespaces with; it is part of iproute2")
+		return nil, errors.New("ip(8) is not installed; fix: install iproute2")
 	}
 	m := &Made{plan: p}
 	if err := m.lock(); err != nil {
 		return nil, err
 	}
-	err := m.removeLeft()
+	err := m.removeListed()
 	if err == nil {
-		err = m.make(ctx)
+		err = m.create(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, m.Remove())
@@ -52,48 +52,48 @@ func Make(ctx context.Context, p *Plan) (*Made, error) {
 	return m, nil
 }
 
-// lock opens the list. Whoever holds its lock is alive.
+// lock opens and locks the list. The lock shows that a run is alive.
 func (m *Made) lock() error {
 	if os.Geteuid() != 0 {
-		return errors.New("only root can make namespaces")
+		return errors.New("creating namespaces needs root")
 	}
 	if err := os.MkdirAll(listFolder, 0o755); err != nil {
-		return fmt.Errorf("cannot note what is made: %w", err)
+		return fmt.Errorf("cannot write the list of namespaces: %w", err)
 	}
 	for m.list == nil {
 		f, err := os.OpenFile(filepath.Join(listFolder, m.plan.Prefix), os.O_RDWR|os.O_CREATE, 0o644)
 		if err != nil {
-			return fmt.Errorf("cannot note what is made: %w", err)
+			return fmt.Errorf("cannot write the list of namespaces: %w", err)
 		}
 		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 			_ = f.Close()
-			return fmt.Errorf("namespaces %s-* belong to a run that goes on; wait for it, or choose another --prefix", m.plan.Prefix)
+			return fmt.Errorf("namespaces %s-* are in use by another run; fix: wait for it, or choose another --prefix", m.plan.Prefix)
 		}
 		if current(f) {
 			m.list = f
 		} else {
-			_ = f.Close() // that of a run which has removed it meanwhile
+			_ = f.Close() // another run removed the file meanwhile
 		}
 	}
 	return nil
 }
 
-// current reports whether an open file is the one that has its name.
+// current reports whether an open file still exists under its name.
 func current(f *os.File) bool {
 	is, err1 := f.Stat()
 	named, err2 := os.Stat(f.Name())
 	return err1 == nil && err2 == nil && os.SameFile(is, named)
 }
 
-// noted reads the list.
-func (m *Made) noted() ([]string, error) {
+// listed returns the names on the list.
+func (m *Made) listed() ([]string, error) {
 	b, err := os.ReadFile(m.list.Name())
 	return strings.Fields(string(b)), err
 }
 
-// removeLeft removes what the list has.
-func (m *Made) removeLeft() error {
-	names, err := m.noted()
+// removeListed removes the namespaces on the list.
+func (m *Made) removeListed() error {
+	names, err := m.listed()
 	if err != nil {
 		return err
 	}
@@ -112,13 +112,13 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// make notes the names of all namespaces, then makes them.
-func (m *Made) make(ctx context.Context) error {
+// create writes the names of all namespaces to the list, then creates them.
+func (m *Made) create(ctx context.Context) error {
 	var names []string
 	for _, s := range m.plan.Spaces() {
 		name := m.plan.Full(s)
 		if exists(name) {
-			return fmt.Errorf("there is a namespace %s already, which xoff has not made; remove it, or choose another --prefix", name)
+			return fmt.Errorf("namespace %s exists and was not created by xoff; fix: remove it, or choose another --prefix", name)
 		}
 		names = append(names, name)
 	}
@@ -157,20 +157,20 @@ func (m *Made) make(ctx context.Context) error {
 	return nil
 }
 
-// configure sets up the interfaces of the present namespace.
+// configure sets up the interfaces of the current namespace.
 func (m *Made) configure(space string) error {
 	real := slices.ContainsFunc(m.plan.Pairs, func(p Pair) bool {
 		return p.A.Space == space && p.A.Address.IsValid() || p.B.Space == space && p.B.Address.IsValid()
 	})
 	if real {
-		// A host that answers, and asks for marks.
+		// A real host: use ECN.
 		_ = os.WriteFile("/proc/sys/net/ipv4/tcp_ecn", []byte("1"), 0)
 		if err := ip("link", "set", "lo", "up"); err != nil {
 			return err
 		}
 	} else {
-		// No router solicitations among the frames of the scenario. Where there is no IPv6,
-		// there is nothing to switch off.
+		// Disable IPv6, so that the kernel sends no router solicitations. Errors mean that there
+		// is no IPv6.
 		_ = os.WriteFile("/proc/sys/net/ipv6/conf/all/disable_ipv6", []byte("1"), 0)
 		_ = os.WriteFile("/proc/sys/net/ipv6/conf/default/disable_ipv6", []byte("1"), 0)
 	}
@@ -207,11 +207,11 @@ func configure(e *End) error {
 	return nil
 }
 
-// In runs a function with the network of a namespace. What it opens stays in there.
+// In calls do in a network namespace. Sockets that it opens stay in that namespace.
 func (m *Made) In(space string, do func() error) error {
 	done := make(chan error)
 	go func() {
-		// The thread ends with this goroutine, because it is never unlocked.
+		// The goroutine never unlocks the thread, so the thread ends with it.
 		runtime.LockOSThread()
 		f, err := os.Open(filepath.Join(spaceFolder, m.plan.Full(space)))
 		if err == nil {
@@ -227,9 +227,9 @@ func (m *Made) In(space string, do func() error) error {
 	return <-done
 }
 
-// Remove removes everything that was made.
+// Remove removes all namespaces and the list.
 func (m *Made) Remove() error {
-	err := m.removeLeft()
+	err := m.removeListed()
 	if err == nil {
 		err = os.Remove(m.list.Name())
 	}
@@ -238,7 +238,7 @@ func (m *Made) Remove() error {
 
 func ip(args ...string) error {
 	c := exec.Command("ip", args...)
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us, not for it
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // keep Ctrl-C from reaching ip
 	out, err := c.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
@@ -246,7 +246,7 @@ func ip(args ...string) error {
 	return nil
 }
 
-// Commands of ethtool (linux/ethtool.h) that switch one thing on or off.
+// Commands of ethtool (linux/ethtool.h) that enable or disable a feature.
 const (
 	setRxChecksum = 0x15
 	setTxChecksum = 0x17
@@ -256,8 +256,7 @@ const (
 	setGRO        = 0x2c
 )
 
-// offloadsOff makes the kernel send frames as a wire has them: no longer than the MTU, with
-// their checksums.
+// offloadsOff disables offloads, so that frames are no longer than the MTU and have checksums.
 func offloadsOff(name string) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -275,7 +274,7 @@ func offloadsOff(name string) error {
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&req)))
 		runtime.KeepAlive(&value)
 		if errno != 0 && errno != unix.EOPNOTSUPP {
-			return fmt.Errorf("cannot switch offloads off: %w", errno)
+			return fmt.Errorf("cannot disable offloads: %w", errno)
 		}
 	}
 	return nil

@@ -7,12 +7,12 @@ import (
 	"errors"
 )
 
-var errNone = errors.New("network namespaces are a matter of Linux")
+var errNone = errors.New("network namespaces need Linux")
 
-// Made is what stands of a plan; nothing does here.
+// Made is a plan that was created; it exists only on Linux.
 type Made struct{}
 
-// Make fails: there are no namespaces here.
+// Make fails: network namespaces need Linux.
 func Make(context.Context, *Plan) (*Made, error) { return nil, errNone }
 
 // In fails.

@@ -1,5 +1,5 @@
-// Package ideal computes how long a flow would take alone in an empty network: the
-// completion time that slowdowns are measured against.
+// Package ideal computes ideal flow completion times: the FCT of each flow alone in an empty
+// network. Slowdowns are computed from it.
 package ideal
 
 import (
@@ -10,12 +10,10 @@ import (
 	"github.com/xoff-net/xoff/internal/model/layout"
 )
 
-// FCTs returns the completion time of each flow alone in an empty network:
-// the model itself, packet by packet, on the routes that the flow takes. Queues
-// of the fabric are as long as needed, nothing is marked, and sprayed packets
-// wait for each other where they meet, so that none comes out of order. Flows
-// whose ways are alike share one computation, the short ones on the way to the
-// long.
+// FCTs returns the ideal FCT of each flow. It computes the path of every packet through an
+// empty network with unlimited queues and without marks. Sprayed packets arrive in order:
+// they wait for each other where their paths meet. Flows with equivalent paths share one
+// computation.
 func FCTs(l *layout.Layout, t *layout.Traffic) []units.Time {
 	flows := t.Flows.Flow
 	w := newWalker(l, t)

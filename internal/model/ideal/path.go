@@ -14,21 +14,20 @@ import (
 	"github.com/xoff-net/xoff/scheme/route"
 )
 
-// flowPath is the way of a flow and all that decides how fast it goes along.
+// flowPath is the path of a flow, with all that decides its speed.
 type flowPath struct {
 	stages      []stage
-	there, back [][]uint16 // stages of data packets and of ACKs; more than one: taken in turn
+	there, back [][]uint16 // paths of data packets and of ACKs, as stages; more than one: used in turn
 	payload     units.Bytes
 	header      units.Bytes
 	ack         units.Bytes
 	every       int        // packets per ACK
-	window      int64      // in packets; 0: none
+	window      int64      // in packets; 0: unlimited
 	rate        units.Rate // of the sender
-	overtakes   bool       // packets may overtake others, see alike
+	overtakes   bool       // packets may overtake others, see equalise
 }
 
-// stage is what frames pass one at a time: a link, or a host that takes them
-// slowly.
+// stage handles one frame at a time: a link, or a host that receives slowly.
 type stage struct {
 	rate     units.Rate
 	overhead units.Bytes
@@ -41,28 +40,28 @@ type walker struct {
 	l       *layout.Layout
 	routers []route.Router // by node; nil for hosts
 	tables  []*route.Table
-	turns   bool            // routers may send packets of a flow different ways
+	sprays  bool            // routers may send packets of a flow on different paths
 	kinds   []uint16        // by link and direction: number of its kind of stage
-	slow    []uint16        // by host: number of its kind of stage, none when it takes frames at once
+	slow    []uint16        // by host: number of its kind of stage; noStage if it does not receive slowly
 	base    []int           // by node: number of its first link
-	steady  []steadyControl // by transport; nil: not one of these
-	windows []uint32        // by transport: packets that may be under way; 0: any number
+	steady  []steadyControl // by transport; nil: not a steadyControl
+	windows []uint32        // by transport: limit of packets in flight; 0: unlimited
 	name    []byte
-	ways    [2][][]int32 // of the last walk: links, there and back
+	paths   [2][][]int32 // of the last walk: links of data packets and of ACKs
 	rounds  uint32
-	order   []mention // by link
+	order   []visit // by link
 }
 
-// mention is when a link was first met in a round.
-type mention struct {
+// visit is the order in which a round first reached a link.
+type visit struct {
 	round uint32
-	place uint16
+	index uint16
 }
 
-// maxTurns bounds how many ways of sprayed packets are told apart.
-const maxTurns = 64
+// maxPaths limits the number of paths of sprayed packets.
+const maxPaths = 64
 
-// noStage is the kind of a host that takes frames at once.
+// noStage is the kind of a host that does not receive slowly.
 const noStage = 0xffff
 
 func newWalker(l *layout.Layout, t *layout.Traffic) *walker {
@@ -70,16 +69,27 @@ func newWalker(l *layout.Layout, t *layout.Traffic) *walker {
 	w.tables = l.Routes(t, nil)
 	dead := l.DeadLinks()
 	after := w.tables
+	spray, err := route.Routers.Get("spray")
+	if err != nil {
+		panic(err)
+	}
 	if len(dead) > 0 {
 		after = l.Routes(t, func(link int) bool { return dead[link] })
 	}
 	for node := l.Graph.Hosts; node < l.Graph.Nodes(); node++ {
 		entry, err := route.Routers.Get(l.RoutingAt(node).Name)
 		if err != nil {
-			panic(err) // Validate has looked
+			panic(err) // the layout is valid
 		}
-		w.turns = w.turns || entry.Promises&registry.InOrder == 0
-		if w.routers[node], err = l.Router(node, w.emptyEnv(node)); err != nil {
+		if entry.Promises&registry.InOrder == 0 {
+			// Flowlets may take any of the paths, several at a time: no flow is faster than
+			// one that sprays its packets over all of them.
+			w.sprays = true
+			w.routers[node], err = spray.New(nil, w.emptyEnv(node))
+		} else {
+			w.routers[node], err = l.Router(node, w.emptyEnv(node))
+		}
+		if err != nil {
 			panic(err)
 		}
 		if len(dead) > 0 {
@@ -107,22 +117,22 @@ func newWalker(l *layout.Layout, t *layout.Traffic) *walker {
 		}
 		w.slow = append(w.slow, kind)
 	}
-	w.order = make([]mention, len(w.kinds))
+	w.order = make([]visit, len(w.kinds))
 	for _, h := range l.Transports() {
-		way, err := l.Transport(h, l.GivenRTT())
+		transport, err := l.Transport(h, l.GivenRTT())
 		if err != nil {
 			panic(err)
 		}
-		steady, _ := way.Control().(steadyControl)
-		if way.Recovery == dataplane.GoBackN {
-			way.Window = 0
+		steady, _ := transport.Control().(steadyControl)
+		if transport.Recovery == dataplane.GoBackN {
+			transport.Window = 0
 		}
-		w.steady, w.windows = append(w.steady, steady), append(w.windows, way.Window)
+		w.steady, w.windows = append(w.steady, steady), append(w.windows, transport.Window)
 	}
 	return w
 }
 
-// emptyEnv is what the router of a switch sees in which nothing waits.
+// emptyEnv returns the environment of a router whose switch is empty.
 func (w *walker) emptyEnv(node int) route.Env {
 	ends := w.l.PortEnds()[node]
 	rates := make([]units.Rate, len(ends))
@@ -133,7 +143,7 @@ func (w *walker) emptyEnv(node int) route.Env {
 	return route.NewEnv(w.tables[node], view, rates, w.l.RouteSeed(node))
 }
 
-// steadyControl is a congestion control that counts in an ideal.
+// steadyControl is a congestion control whose rate and window limit the ideal FCT.
 type steadyControl interface {
 	cc.Control
 	cc.Steady
@@ -144,9 +154,8 @@ func (w *walker) link(node, port int) stage {
 	return stage{e.Rate, w.l.Config.Switch.WireOverhead, e.Delay, w.l.Config.Compat.Tick}
 }
 
-// walk sends the packets of a flow and its ACKs through the routers and returns a
-// name of the path: flows with the same name fare alike. It is valid until the
-// next walk.
+// walk routes the packets of a flow and its ACKs and returns the name of the path. Flows with
+// the same name and size have the same FCT. The name is valid until the next walk.
 func (w *walker) walk(id uint32, f *dataplane.Flow) []byte {
 	data := packet.Packet{Flow: id, Hash: f.Hash, Dst: f.Dst, Meta: packet.MakeMeta(packet.Data, f.Class)}
 	if f.Pinned {
@@ -154,25 +163,25 @@ func (w *walker) walk(id uint32, f *dataplane.Flow) []byte {
 	}
 	ack := data
 	ack.Hash, ack.Dst, ack.Meta = dataplane.ReplyHash(f.Hash), f.Src, packet.MakeMeta(packet.Ack, 0)
-	w.ways[0] = w.spread(w.ways[0], &data, int(f.Src), int(f.Dst))
-	w.ways[1] = w.spread(w.ways[1], &ack, int(f.Dst), int(f.Src))
+	w.paths[0] = w.spread(w.paths[0], &data, int(f.Src), int(f.Dst))
+	w.paths[1] = w.spread(w.paths[1], &ack, int(f.Dst), int(f.Src))
 	w.name = w.name[:0]
 	put := func(x uint16) { w.name = binary.LittleEndian.AppendUint16(w.name, x) }
-	for _, ways := range w.ways {
-		put(uint16(len(ways)))
+	for _, paths := range w.paths {
+		put(uint16(len(paths)))
 		w.rounds++
 		met := uint16(0)
-		for _, way := range ways {
-			put(uint16(len(way)))
-			for _, l := range way {
+		for _, path := range paths {
+			put(uint16(len(path)))
+			for _, l := range path {
 				put(w.kinds[l])
-				if len(ways) > 1 { // which links are the same one matters, not which they are
+				if len(paths) > 1 { // only which links are shared matters, not which links they are
 					m := &w.order[l]
 					if m.round != w.rounds {
-						*m = mention{w.rounds, met}
+						*m = visit{w.rounds, met}
 						met++
 					}
-					put(m.place)
+					put(m.index)
 				}
 			}
 		}
@@ -184,64 +193,64 @@ func (w *walker) walk(id uint32, f *dataplane.Flow) []byte {
 	return w.name
 }
 
-// spread returns the ways that packets of a flow take in turn.
-func (w *walker) spread(ways [][]int32, p *packet.Packet, src, dst int) [][]int32 {
+// spread returns the paths that the packets of a flow use in turn.
+func (w *walker) spread(paths [][]int32, p *packet.Packet, src, dst int) [][]int32 {
 	add := func(k int) int {
-		if k == len(ways) {
-			ways = append(ways, nil)
+		if k == len(paths) {
+			paths = append(paths, nil)
 		}
 		choices := 0
-		ways[k], choices = w.follow(ways[k][:0], p, src, dst)
+		paths[k], choices = w.follow(paths[k][:0], p, src, dst)
 		return choices
 	}
-	ways = ways[:cap(ways)]
-	turns := add(0)
-	if !w.turns || p.Flags&packet.Pinned != 0 && p.Kind() == packet.Data {
-		return ways[:1]
+	paths = paths[:cap(paths)]
+	n := add(0)
+	if !w.sprays || p.Flags&packet.Pinned != 0 && p.Kind() == packet.Data {
+		return paths[:1]
 	}
-	turns = min(turns, maxTurns)
-	for k := 1; k < turns; k++ {
+	n = min(n, maxPaths)
+	for k := 1; k < n; k++ {
 		add(k)
 	}
-	return ways[:turns]
+	return paths[:n]
 }
 
-// follow appends the links that a packet takes, and returns how many ways there
-// would be. A packet that finds none stays where it is.
+// follow appends the links of a packet's path, and returns the number of equal-cost paths, at
+// most maxPaths. The path ends early at a switch without a route.
 func (w *walker) follow(links []int32, p *packet.Packet, src, dst int) ([]int32, int) {
-	ways := 1
+	paths := 1
 	for node, port := src, 0; ; {
 		links = append(links, int32(w.base[node]+port))
 		e := &w.l.PortEnds()[node][port]
 		node = e.To
 		if node == dst || node < w.l.Graph.Hosts || len(links) > w.l.Graph.Nodes() {
-			return links, ways
+			return links, paths
 		}
-		ways = min(maxTurns, ways*max(1, len(w.tables[node].Set(p.Dst))))
+		paths = min(maxPaths, paths*max(1, len(w.tables[node].Set(p.Dst))))
 		if port = w.routers[node].Route(0, e.Port, p); port < 0 {
-			return links, ways
+			return links, paths
 		}
 	}
 }
 
-// path describes the last walk, of a flow with a transport.
+// path returns the path of the last walk, for a flow with a transport.
 func (w *walker) path(src, dst int, transport uint8) *flowPath {
 	h := w.l.Transports()[transport]
-	answers := w.l.HostAt(dst).Variant(h.Name)
-	c := &flowPath{payload: h.Payload, header: h.HeaderSize(), ack: answers.AckSize(h.Records), every: answers.Ack.Every}
+	receiving := w.l.HostAt(dst).Variant(h.Name)
+	c := &flowPath{payload: h.Payload, header: h.HeaderSize(), ack: receiving.AckSize(h.Records), every: receiving.Ack.Every}
 	index := make(map[int32]uint16)
-	for dir, ways := range w.ways {
+	for dir, paths := range w.paths {
 		var list [][]uint16
 		receiver := uint16(noStage)
 		if rate := w.l.Receive([2]int{dst, src}[dir]).Rate; rate > 0 {
 			receiver = uint16(len(c.stages))
 			c.stages = append(c.stages, stage{rate: rate})
 		}
-		for _, way := range ways {
+		for _, path := range paths {
 			var stages []uint16
-			for _, l := range way {
-				// A link that both directions use counts once for each: there is no
-				// such path, but for pinned routes that turn back.
+			for _, l := range path {
+				// Links are full duplex: each direction is a stage of its own. Both
+				// directions of a flow use it only if a pinned route turns back.
 				at := l<<1 | int32(dir)
 				if _, ok := index[at]; !ok {
 					index[at] = uint16(len(c.stages))
@@ -262,48 +271,46 @@ func (w *walker) path(src, dst int, transport uint8) *flowPath {
 	}
 	line := w.l.PortEnds()[src][0].Rate
 	c.rate = line
-	if steady := w.steady[h.Way]; steady != nil {
+	if steady := w.steady[h.Number]; steady != nil {
 		steady.Start(0, &cc.Flow{Line: line, MTU: h.Payload + h.HeaderSize(), MSS: h.Payload, BaseRTT: w.l.GivenRTT()})
 		c.rate = min(c.rate, steady.Rate(0))
 		if window := steady.Window(0); window < cc.Unlimited {
 			c.window = int64((window + h.Payload - 1) / h.Payload)
 		}
 	}
-	if n := int64(w.windows[h.Way]); n > 0 {
+	if n := int64(w.windows[h.Number]); n > 0 {
 		if c.window == 0 || n < c.window {
 			c.window = n
 		}
-		c.overtakes = len(c.there) > 1 // a short packet is quicker, and nobody minds
+		c.overtakes = len(c.there) > 1 // a short packet is faster, and the receiver accepts it
 	}
-	c.alike(c.there)
-	c.alike(c.back)
+	c.equalise(c.there)
+	c.equalise(c.back)
 	return c
 }
 
-// alike lets packets that go different ways in turn have the best of each hop: ways
-// stay apart, but all are as fast and as short as any. Where they are not, some packets
-// overtake others, and nothing short of the engine could tell how they fare; this is a
-// bound that none beats.
-func (c *flowPath) alike(ways [][]uint16) {
-	hops := len(ways[0])
-	for _, way := range ways {
-		hops = min(hops, len(way))
-		c.overtakes = c.overtakes || len(way) != len(ways[0])
+// equalise gives every path the best rate and delay of each hop. If the paths differ, packets
+// overtake each other and only a simulation gives the FCT; the result is then a lower bound.
+func (c *flowPath) equalise(paths [][]uint16) {
+	hops := len(paths[0])
+	for _, path := range paths {
+		hops = min(hops, len(path))
+		c.overtakes = c.overtakes || len(path) != len(paths[0])
 	}
 	for i := range hops {
-		best := c.stages[ways[0][i]]
-		for _, way := range ways {
-			s := &c.stages[way[i]]
+		best := c.stages[paths[0][i]]
+		for _, path := range paths {
+			s := &c.stages[path[i]]
 			best.rate, best.delay = max(best.rate, s.rate), min(best.delay, s.delay)
 		}
-		for _, way := range ways {
-			c.overtakes = c.overtakes || c.stages[way[i]] != best
-			c.stages[way[i]] = best
+		for _, path := range paths {
+			c.overtakes = c.overtakes || c.stages[path[i]] != best
+			c.stages[path[i]] = best
 		}
 	}
 }
 
-// stageOf returns the stage of a link by its number.
+// stageOf returns the stage of a link.
 func (w *walker) stageOf(link int32) stage {
 	node := sort.Search(len(w.base), func(n int) bool { return w.base[n] > int(link) }) - 1
 	return w.link(node, int(link)-w.base[node])

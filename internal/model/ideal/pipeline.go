@@ -7,51 +7,49 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// pipeline follows one flow through an empty network: every packet passes the
-// stages of its way one after the other, waiting where the one before it is not
-// done, and so do the ACKs on their way back.
+// pipeline computes the times of one flow in an empty network. Every packet passes the stages
+// of its path in order and waits while the previous one is still there; so do the ACKs.
 //
-// Each time in it is the larger of two earlier ones plus a constant. So once a
-// period of packets moves every time by the same amount as the period before,
-// the next one does so too, until one of the comparisons comes out differently;
-// and how long they will not follows from how their margins change. That is how
-// a flow of a billion packets costs no more than its first few (see leap).
+// Each time is the maximum of two earlier times plus a constant. If two consecutive periods
+// of packets advance all times by the same amount, the next period does so too, until a
+// comparison changes its result. The margins of the comparisons tell when that is. So leap
+// can skip most packets of a long flow.
 type pipeline struct {
 	c       *flowPath
-	tx      []units.Time // by stage, of a full packet or an ACK
-	free    []units.Time // by stage: when it is done with the last frame
-	next    units.Time   // when pacing lets the next packet leave
-	gap     units.Time   // from packet to packet by pacing
+	tx      []units.Time // by stage: serialisation time of a full packet or an ACK
+	free    []units.Time // by stage: end of the last frame
+	next    units.Time   // when pacing permits the next packet
+	gap     units.Time   // pacing gap between packets
 	sent    int64        // full packets
-	una     int64        // first packet not acknowledged, as far as the sender knew
+	una     int64        // first unacknowledged packet, as the sender knows
 	unacked int          // packets since the last ACK
 	acks    int64        // sent by the receiver
-	pending []pendingAck // on their way, or not yet looked at; only with a window
+	pending []pendingAck // in flight or not yet processed; only with a window
 	period  int64        // in packets; 0: never leap
 
 	watching bool
-	margins  []units.Time // of the comparisons of a period that is watched
+	margins  []units.Time // of the comparisons while watching
 }
 
-// pendingAck tells the sender, at a time, which packet is expected next.
+// pendingAck is an ACK: its arrival time at the sender, and the next expected packet.
 type pendingAck struct {
 	seq int64
 	at  units.Time
 }
 
-// maxPeriod bounds periods: longer ones would not come up often enough.
+// maxPeriod is the longest period; longer ones repeat too rarely to be worth skipping.
 const maxPeriod = 1 << 15
 
 func newPipeline(c *flowPath) *pipeline {
 	p := &pipeline{c: c, tx: make([]units.Time, len(c.stages)), free: make([]units.Time, len(c.stages))}
 	full := c.payload + c.header
-	for _, way := range c.back {
-		for _, s := range way {
+	for _, path := range c.back {
+		for _, s := range path {
 			p.tx[s] = c.stages[s].tx(c.ack)
 		}
 	}
-	for _, way := range c.there {
-		for _, s := range way {
+	for _, path := range c.there {
+		for _, s := range path {
 			p.tx[s] = c.stages[s].tx(full)
 		}
 	}
@@ -77,8 +75,8 @@ func lcm(a, b int64) int64 {
 	return a / x * b
 }
 
-// fct returns when the last ACK of a flow of that size arrives. Sizes must not
-// fall from call to call.
+// fct returns the arrival time of the last ACK of a flow of the given size. Sizes must not
+// decrease from call to call.
 func (p *pipeline) fct(size units.Bytes) units.Time {
 	full := int64((size+p.c.payload-1)/p.c.payload) - 1 // packets before the last
 	for p.sent < full {
@@ -102,11 +100,11 @@ func (p *pipeline) fct(size units.Bytes) units.Time {
 	return t
 }
 
-// lastFull returns when the last full packet has arrived and an ACK has come back: the
-// one that is not full may have overtaken all others.
+// lastFull returns the arrival time of the ACK of the last full packet. The final, shorter
+// packet may have overtaken all others.
 func (p *pipeline) lastFull() units.Time {
-	way := p.c.there[(p.sent-1)%int64(len(p.c.there))]
-	end := way[len(way)-1]
+	path := p.c.there[(p.sent-1)%int64(len(p.c.there))]
+	end := path[len(path)-1]
 	t := p.free[end] + p.c.stages[end].delay
 	for _, s := range p.c.back[0] {
 		t += p.tx[s] + p.c.stages[s].delay
@@ -129,11 +127,11 @@ func (p *pipeline) atLeast(a, b units.Time) bool {
 	return a >= b
 }
 
-// ready returns when the next packet leaves, how many of the pending ACKs the
-// sender has then seen, and what they acknowledge.
+// ready returns when the next packet leaves, the number of pending ACKs that the sender has
+// processed by then, and the first unacknowledged packet.
 func (p *pipeline) ready() (t units.Time, seen int, una int64) {
 	if p.c.window == 0 {
-		return p.next, 0, p.sent // whatever it is, nobody asks
+		return p.next, 0, p.sent // una is not used without a window
 	}
 	t, una = p.next, p.una
 	for ; p.sent-una >= p.c.window; seen++ {
@@ -164,17 +162,17 @@ func (p *pipeline) step() {
 	}
 }
 
-// pass moves a frame through the stages of its way.
-func (p *pipeline) pass(t units.Time, way []uint16) units.Time {
-	for _, s := range way {
+// pass moves a frame through the stages of its path.
+func (p *pipeline) pass(t units.Time, path []uint16) units.Time {
+	for _, s := range path {
 		p.free[s] = p.later(t, p.free[s]) + p.tx[s]
 		t = p.free[s] + p.c.stages[s].delay
 	}
 	return t
 }
 
-// leap runs two periods and, if the second was like the first, skips as many as
-// will be like them, up to a number of packets sent.
+// leap computes two periods. If the second repeats the first, it skips all further periods
+// that do, until at most to packets are sent.
 func (p *pipeline) leap(to int64) {
 	zero := p.state()
 	first := p.watch()
@@ -191,14 +189,14 @@ func (p *pipeline) leap(to int64) {
 	}
 	n := (to - p.sent) / p.period
 	for i, m := range second {
-		moves := m - first[i]
+		drift := m - first[i]
 		switch {
 		case (m >= 0) != (first[i] >= 0):
 			return
-		case m >= 0 && moves < 0:
-			n = min(n, int64(m/-moves))
-		case m < 0 && moves > 0:
-			n = min(n, int64((-m-1)/moves))
+		case m >= 0 && drift < 0:
+			n = min(n, int64(m/-drift))
+		case m < 0 && drift > 0:
+			n = min(n, int64((-m-1)/drift))
 		}
 	}
 	move := func(t *units.Time, i int) { *t += units.Time(n) * (two.times[i] - one.times[i]) }
@@ -215,7 +213,7 @@ func (p *pipeline) leap(to int64) {
 	p.acks += n * (two.acks - one.acks)
 }
 
-// watch runs a period and returns the margins of its comparisons.
+// watch computes a period and returns the margins of its comparisons.
 func (p *pipeline) watch() []units.Time {
 	p.watching, p.margins = true, nil
 	for range p.period {
@@ -225,8 +223,8 @@ func (p *pipeline) watch() []units.Time {
 	return p.margins
 }
 
-// pipelineState is all that decides what comes next: times, and numbers that do
-// not depend on how many packets were sent before.
+// pipelineState is the state that determines the next period: times, and counts relative to
+// the packets sent so far.
 type pipelineState struct {
 	times  []units.Time
 	counts []int64

@@ -7,12 +7,12 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// randomPath draws a way of a few stages, some of them nearly equally fast, so
-// that what limits the flow may change after thousands of packets.
+// randomPath returns a path of a few stages with similar rates, so that the bottleneck may
+// change after thousands of packets.
 func randomPath(r *rand.Rand) *flowPath {
 	c := &flowPath{payload: 1000, header: 48, ack: units.Bytes(1 + r.IntN(1200)), every: 1 + r.IntN(3)*r.IntN(8)}
 	rates := []units.Rate{25 * units.Gbps, 97 * units.Gbps, 99 * units.Gbps, 99_500 * units.Mbps, 100 * units.Gbps, 100 * units.Gbps}
-	ways := func() [][]uint16 {
+	paths := func() [][]uint16 {
 		first := uint16(len(c.stages))
 		n := 1 + r.IntN(4)
 		for range n + 2 {
@@ -29,7 +29,7 @@ func randomPath(r *rand.Rand) *flowPath {
 		}
 		return list
 	}
-	c.there, c.back = ways(), ways()
+	c.there, c.back = paths(), paths()
 	c.rate = c.stages[c.there[0][0]].rate
 	if r.IntN(3) == 0 {
 		c.rate = 98 * units.Gbps
@@ -40,7 +40,7 @@ func randomPath(r *rand.Rand) *flowPath {
 	return c
 }
 
-// Leaps change nothing but the time it takes.
+// TestLeapsAreExact compares FCTs computed with and without leaps.
 func TestLeapsAreExact(t *testing.T) {
 	leapt := 0
 	for i := range 200 {
@@ -48,7 +48,7 @@ func TestLeapsAreExact(t *testing.T) {
 		c := randomPath(r)
 		leaping, walking := newPipeline(c), newPipeline(c)
 		walking.period = 0
-		// A stage that is still busy with something else hides the others for a while.
+		// A stage that is busy at first hides the other stages for a while.
 		for k := range c.stages {
 			if r.IntN(4) == 0 {
 				busy := units.Time(r.IntN(200)) * units.Microsecond
@@ -61,18 +61,18 @@ func TestLeapsAreExact(t *testing.T) {
 				leapt++
 			}
 			if got, want := leaping.fct(size), walking.fct(size); got != want {
-				t.Errorf("flowPath %d: %d B take %d ps with leaps, %d ps without\n%+v", i, size, got, want, *c)
+				t.Errorf("path %d: FCT of %d B is %d ps with leaps, %d ps without\n%+v", i, size, got, want, *c)
 				break
 			}
 		}
 	}
 	if leapt < 200 {
-		t.Errorf("only %d chances to leap", leapt)
+		t.Errorf("only %d chances to leap (expected at least 200)", leapt)
 	}
 }
 
-// 100 GB take no longer to compute than 100 KB: with 1000 B of payload at 83,840
-// ps a frame, 10^8 of them and two more to cross 2 further links, 3 us of cable;
+// TestLongFlowIsCheap computes the FCT of 100 GB, which is feasible only with leaps. Expected:
+// 10^8 frames of 83,840 ps, two more frame times for the other two links, and 3 us of cable;
 // the ACK takes 3 x (5,120 ps + 1 us).
 func TestLongFlowIsCheap(t *testing.T) {
 	link := stage{rate: 100 * units.Gbps, delay: units.Microsecond}

@@ -10,10 +10,10 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// A topology that topo accepts must fit the engine.
+// The topology and the engine have the same maximum number of ports.
 var _ = [1]struct{}{}[topo.MaxPorts-sim.MaxPorts]
 
-// Graph generates the topology of a scenario, with what is different on single links.
+// Graph generates the topology of a scenario and applies the overrides of single links.
 func Graph(c *scenario.Config) (*topo.Graph, error) {
 	t := &c.Topology
 	e, err := topo.Topologies.Get(t.Name)
@@ -21,13 +21,13 @@ func Graph(c *scenario.Config) (*topo.Graph, error) {
 		return nil, yaml.At("topology.name", err)
 	}
 	if want := reflect.TypeOf(e.Params()); reflect.TypeOf(t.Params) != want {
-		return nil, yaml.Atf("topology.name", "%s has parameters of type %T; allowed: %s", t.Name, t.Params, want)
+		return nil, yaml.Atf("topology.name", "%s has parameters of type %T (expected %s)", t.Name, t.Params, want)
 	}
 	g, err := e.New(t.Params)
 	if err != nil {
 		return nil, t.Wrong("topology", err)
 	}
-	if err := g.Check(); err != nil { // a generator from outside may be wrong
+	if err := g.Check(); err != nil { // a third-party generator may be wrong
 		return nil, yaml.Atf("topology.name", "%s: %w", t.Name, err)
 	}
 	if err := overrideLinks(c, g); err != nil {
@@ -36,9 +36,9 @@ func Graph(c *scenario.Config) (*topo.Graph, error) {
 	return g, removeLinks(c, g)
 }
 
-// overrideLinks changes rates and delays of single links.
+// overrideLinks applies overrides of rate and delay.
 func overrideLinks(c *scenario.Config, g *topo.Graph) error {
-	// A link of a list that states no delay has the usual one, but not one of zero.
+	// A link without a delay has the default; an explicit zero is an error.
 	if p, ok := c.Topology.Params.(*topo.CustomParams); ok {
 		for i := range p.Links {
 			if err := zeroDelay(c, fmt.Sprintf("topology.links[%d].delay", i)); p.Links[i].Delay == 0 && err != nil {
@@ -62,7 +62,7 @@ func overrideLinks(c *scenario.Config, g *topo.Graph) error {
 			return err
 		}
 		if o.Rate == 0 && o.Delay == 0 {
-			return yaml.Atf(path, "nothing is different; allowed: rate, delay or both")
+			return yaml.Atf(path, "override changes nothing (expected rate, delay or both)")
 		}
 		for _, l := range links {
 			if o.Rate != 0 {
@@ -76,17 +76,17 @@ func overrideLinks(c *scenario.Config, g *topo.Graph) error {
 	return nil
 }
 
-// zeroDelay refuses a delay that was written and is zero.
+// zeroDelay returns an error if the delay at path was written. Call it for delays of zero.
 func zeroDelay(c *scenario.Config, path string) error {
 	if !c.Written(path) {
 		return nil
 	}
-	return yaml.Atf(path, "a link without delay cannot be simulated; allowed: more than 0s, at most %s (5ns is a metre of cable)", topo.MaxDelay)
+	return yaml.Atf(path, "a link without delay cannot be simulated (expected more than 0s, at most %s; 5ns is a metre of cable)", topo.MaxDelay)
 }
 
-// removeLinks takes out the links that do not exist.
+// removeLinks removes the links of topology.down.
 func removeLinks(c *scenario.Config, g *topo.Graph) error {
-	var gone []int
+	var down []int
 	for i, pattern := range c.Topology.Down {
 		path := fmt.Sprintf("topology.down[%d]", i)
 		links, err := g.LinksLike(pattern)
@@ -95,11 +95,11 @@ func removeLinks(c *scenario.Config, g *topo.Graph) error {
 		}
 		for _, l := range links {
 			if h := g.Links[l].A; h < g.Hosts {
-				return yaml.Atf(path, "%s is the only link of %s; allowed: links between switches", g.LinkName(l), g.Names[h])
+				return yaml.Atf(path, "%s is the only link of %s (expected a link between switches)", g.LinkName(l), g.Names[h])
 			}
 		}
-		gone = append(gone, links...)
+		down = append(down, links...)
 	}
-	g.Remove(gone)
+	g.Remove(down)
 	return nil
 }

@@ -6,24 +6,25 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/internal/yaml"
+	"github.com/xoff-net/xoff/job"
 )
 
-// NICs describes the hosts. A flow names its sender's transport.
+// NICs returns the specs of all hosts. Flows refer to transports of their senders.
 func (l *Layout) NICs(t *Traffic) ([]*dataplane.NICSpec, error) {
 	rtt := l.GivenRTT()
-	ways := l.Transports()
+	settings := l.Transports()
 	var sent []dataplane.Transport
-	for _, h := range ways {
-		way, err := l.Transport(h, rtt)
+	for _, h := range settings {
+		transport, err := l.Transport(h, rtt)
 		if err != nil {
 			return nil, err
 		}
-		sent = append(sent, way)
+		sent = append(sent, transport)
 	}
-	answers := make([][]dataplane.Transport, len(l.OfHosts)) // by group of the receiver
+	received := make([][]dataplane.Transport, len(l.OfHosts)) // by group of the receiver
 	for to, h := range l.OfHosts {
-		for i, way := range sent {
-			answers[to] = append(answers[to], l.answer(way, ways[i], h))
+		for i, transport := range sent {
+			received[to] = append(received[to], l.receivedBy(transport, settings[i], h))
 		}
 	}
 	starts := make([][]uint32, l.Graph.Hosts)
@@ -32,7 +33,13 @@ func (l *Layout) NICs(t *Traffic) ([]*dataplane.NICSpec, error) {
 			starts[src] = append(starts[src], uint32(i))
 		}
 	}
-	for _, h := range ways {
+	jobs := make([][]*job.Host, l.Graph.Hosts)
+	for _, j := range t.Jobs {
+		for _, h := range j.Prepare() {
+			jobs[h.ID] = append(jobs[h.ID], h)
+		}
+	}
+	for _, h := range settings {
 		if err := h.checkTimeouts(rtt); err != nil {
 			return nil, l.OfHost(h, yaml.Or(err, l.Config.LongestDelay(), "topology"))
 		}
@@ -40,7 +47,7 @@ func (l *Layout) NICs(t *Traffic) ([]*dataplane.NICSpec, error) {
 	var list []*dataplane.NICSpec
 	for node := range l.Graph.Hosts {
 		e := &l.PortEnds()[node][0]
-		port := l.PortAt(e.To, e.Port) // the switch at the other end
+		port := l.PortAt(e.To, e.Port) // the peer is a switch
 		scheme, err := port.Flow()
 		if err != nil {
 			return nil, err
@@ -51,14 +58,14 @@ func (l *Layout) NICs(t *Traffic) ([]*dataplane.NICSpec, error) {
 		}
 		list = append(list, &dataplane.NICSpec{
 			Name: l.Graph.Names[node], Node: uint16(node), Port: l.PortSpecs(node)[0], Flow: scheme, Scheduler: scheduler,
-			Kinds: l.Kinds, Transports: answers[l.HostAt(node).Group], BaseRTT: rtt, Receive: l.Receive(node),
-			Flows: t.Flows, Starts: starts[node], Scan: l.Config.Compat.NIC == "scan",
+			Kinds: l.Kinds, Transports: received[l.HostAt(node).Group], BaseRTT: rtt, Receive: l.Receive(node),
+			Flows: t.Flows, Starts: starts[node], Jobs: jobs[node], Scan: l.Config.Compat.NIC == "scan",
 		})
 	}
 	return list, nil
 }
 
-// Receive describes the receive side of a host: its speed and its stuck times.
+// Receive returns the receive spec of a host: its rate, its buffer and when it is stuck.
 func (l *Layout) Receive(node int) dataplane.ReceiveSpec {
 	cfg := &l.HostAt(node).Receive
 	spec := dataplane.ReceiveSpec{Xoff: cfg.Xoff}
@@ -67,7 +74,7 @@ func (l *Layout) Receive(node int) dataplane.ReceiveSpec {
 			spec.Stuck = append(spec.Stuck, units.Interval{From: f.At, To: f.At + f.For})
 		}
 	}
-	// A host looks at its stuck times one after the other.
+	// The NIC processes stuck intervals in order.
 	sort.Slice(spec.Stuck, func(i, j int) bool { return spec.Stuck[i].From < spec.Stuck[j].From })
 	slow := len(cfg.Hosts) == 0
 	for _, h := range cfg.Hosts {

@@ -1,6 +1,6 @@
-// Package layout says what a scenario makes of every node, port, cable and flow:
-// the fabric with its overrides applied, and the traffic on it. Validation, building,
-// ideal completion times and checks without a run all read the same layout.
+// Package layout expands a scenario: it applies overrides and returns the settings of every
+// node, port and link, and all flows. Validation, fabric, ideal FCTs and `xoff check` use the
+// same layout.
 package layout
 
 import (
@@ -11,29 +11,33 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/yaml"
+	"github.com/xoff-net/xoff/job"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/route"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
 )
 
-// Layout is the fabric of a scenario. Errors of its methods name the key of the
-// scenario that they come from.
+// Layout is an expanded scenario. Errors of its methods name the key of the scenario that
+// caused them.
 type Layout struct {
 	Config *scenario.Config
 	Graph  *topo.Graph
 	Kinds  [mmu.Classes]mmu.Kind
-	Masks  map[string]packet.ClassMask // of each group of classes
+	Masks  map[string]packet.ClassMask // by group: its classes
 	*Settings
 
 	ends    [][]PortEnd    // see PortEnds
 	tables  []*route.Table // see Tables
 	frames  frameSizes
 	fabric  *workload.Fabric
-	islands []int // of each node: the island it is on
+	islands []int // by node: its island, see findIslands
+	gpus    []workload.GPU
+	scaleUp job.ScaleUp
+	placed  [][]int32 // by workload: GPUs of its ranks, see placement; nil: not a job
 }
 
-// New lays out a scenario whose classes exist on its Graph.
+// New lays out a scenario on its graph. The classes must be valid.
 func New(cfg *scenario.Config, g *topo.Graph) (*Layout, error) {
 	l := &Layout{Config: cfg, Graph: g}
 	l.Kinds, l.Masks = Classes(cfg)
@@ -42,19 +46,20 @@ func New(cfg *scenario.Config, g *topo.Graph) (*Layout, error) {
 		return nil, err
 	}
 	l.frames = l.sizes()
-	return l, nil
+	l.gpus, l.scaleUp, err = l.servers()
+	return l, err
 }
 
-// SwitchAt returns how a switch is set up.
+// SwitchAt returns the setting of a switch.
 func (l *Layout) SwitchAt(node int) *Setting { return l.switches[node-l.Graph.Hosts] }
 
-// PortAt returns how a port of a switch is set up.
+// PortAt returns the setting of a switch port.
 func (l *Layout) PortAt(node, port int) *Setting { return l.ports[node-l.Graph.Hosts][port] }
 
-// HostAt returns how a host is set up.
+// HostAt returns the setting of a host.
 func (l *Layout) HostAt(node int) *HostSetting { return l.hosts[node] }
 
-// RoutingAt returns how a switch routes.
+// RoutingAt returns the routing setting of a switch.
 func (l *Layout) RoutingAt(node int) *RouteSetting { return l.routing[node-l.Graph.Hosts] }
 
 // Classes returns the kind of each class and the mask of each group.
@@ -70,7 +75,7 @@ func Classes(c *scenario.Config) (kinds [mmu.Classes]mmu.Kind, masks map[string]
 	return kinds, masks
 }
 
-// MaskOf returns the classes of some kinds.
+// MaskOf returns the classes of the given kinds.
 func (l *Layout) MaskOf(want ...mmu.Kind) packet.ClassMask {
 	mask := packet.ClassMask(0)
 	for _, kind := range want {
@@ -79,22 +84,21 @@ func (l *Layout) MaskOf(want ...mmu.Kind) packet.ClassMask {
 	return mask
 }
 
-// seedOf derives the seed of an entity from the scenario's: every switch and
-// router has its own stream.
+// seedOf derives the seed of a switch or router from the seed of the scenario.
 func (l *Layout) seedOf(kind string, i int) uint64 {
 	return workload.Stream(l.Config.Seed, fmt.Sprintf("%s/%d", kind, i)).Uint64()
 }
 
-// Host returns the node number of a host, -1 when there is none of that name.
+// Host returns the node number of a host, or -1.
 func (l *Layout) Host(name string) int { return l.Graph.Host(name) }
 
-// Link returns the index of a link, -1 when there is none of that name.
+// Link returns the index of a link by its name, or -1.
 func (l *Layout) Link(name string) int {
 	i, _ := l.Graph.LinkNamed(name)
 	return i
 }
 
-// MinFrame is the smallest frame that any node sends, with the gap around it.
+// MinFrame returns the smallest frame that any node sends, including the wire overhead.
 func (l *Layout) MinFrame() units.Bytes {
 	least := packet.PFCSize
 	if size := l.Config.Compat.PFCSize; size > 0 {
@@ -106,12 +110,12 @@ func (l *Layout) MinFrame() units.Bytes {
 	return least + l.Config.Switch.WireOverhead
 }
 
-// Measured reports whether a flow that starts then counts in summaries.
+// Measured reports whether a flow with this start time is included in summaries.
 func (l *Layout) Measured(start units.Time) bool {
 	return l.Config.Run.Measure.From <= start && start < l.MeasuredUntil()
 }
 
-// MeasuredUntil is the end of the measurement window.
+// MeasuredUntil returns the end of the measurement window.
 func (l *Layout) MeasuredUntil() units.Time {
 	to := l.Config.Run.Measure.To
 	if to == 0 {
@@ -120,14 +124,14 @@ func (l *Layout) MeasuredUntil() units.Time {
 	return max(to, l.Config.Run.Measure.From+1)
 }
 
-// checkGroup checks a group of classes that carries data.
+// checkGroup checks that a group exists and carries data.
 func (l *Layout) checkGroup(path, group string) error {
 	if err := yaml.OneOf(path, group, l.Config.GroupNames()...); err != nil {
 		return err
 	}
 	if l.Config.Classes[group].Kind == "control" {
 		_, others := l.Config.Groups()
-		return yaml.Atf(path, "group %s is for control; allowed: %s", group, strings.Join(others, ", "))
+		return yaml.Atf(path, "group %s is of kind control (allowed: %s)", group, strings.Join(others, ", "))
 	}
 	return nil
 }

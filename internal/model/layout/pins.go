@@ -14,23 +14,18 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// This file is about flows with routes of their own: those of routing.pinned, and
-// those that a list of flows states.
-
-// Way is a route of its own that the data of a flow takes, or what comes back
-// for it.
+// Way is a pinned route for the data packets of a flow, or for its replies.
 type Way struct {
 	Flow uint32
 	Back bool
 	Via  []workload.Hop
 }
 
-// addPins gives pinned flows their own next hops: those of the pins that match,
-// then what the list of flows says.
+// addPins adds the next hops of pinned flows: from routing.pinned, then from lists of flows.
 func (l *Layout) addPins(t *Traffic, tables []*route.Table) {
 	for _, p := range l.Config.Routing.Pinned {
 		from, to := l.members(p.From), l.members(p.To)
-		via, _, _ := l.SwitchesOf(p.Via) // Validate has seen it
+		via, _, _ := l.SwitchesOf(p.Via) // valid, see CheckPin
 		for i := range t.Flows.Flow {
 			if f := &t.Flows.Flow[i]; from[f.Src] && to[f.Dst] {
 				l.pin(tables, f, uint32(i)<<1, via, int(f.Dst))
@@ -47,7 +42,7 @@ func (l *Layout) addPins(t *Traffic, tables []*route.Table) {
 	}
 }
 
-// pin gives one direction of a flow (see route.PinKey) its next hops.
+// pin adds the next hops of one direction of a flow; see route.PinKey.
 func (l *Layout) pin(tables []*route.Table, f *dataplane.Flow, key uint32, via []workload.Hop, end int) {
 	f.Pinned = true
 	for k, h := range via {
@@ -67,17 +62,17 @@ func (l *Layout) pin(tables []*route.Table, f *dataplane.Flow, key uint32, via [
 	}
 }
 
-// members returns which hosts a pattern means.
+// members returns which hosts match a pattern.
 func (l *Layout) members(pattern string) []bool {
 	in := make([]bool, l.Graph.Hosts)
-	hosts, _, _ := l.Graph.HostsLike([]string{pattern}) // Validate has seen it
+	hosts, _, _ := l.Graph.HostsLike([]string{pattern}) // valid, see CheckPin
 	for _, h := range hosts {
 		in[h] = true
 	}
 	return in
 }
 
-// CheckPin checks that a pinned route is a way from all of its hosts to all others.
+// CheckPin checks that a pinned route connects all of its source and destination hosts.
 func (l *Layout) CheckPin(path string, p *scenario.Pin) error {
 	from, _, err := l.Graph.HostsLike([]string{p.From})
 	if err != nil {
@@ -88,9 +83,9 @@ func (l *Layout) CheckPin(path string, p *scenario.Pin) error {
 	case err != nil:
 		return yaml.At(path+".to", err)
 	case len(from) == 1 && len(to) == 1 && from[0] == to[0]:
-		return yaml.Atf(path+".to", "a host needs no route to itself; allowed: another host")
+		return yaml.Atf(path+".to", "a host needs no route to itself (expected another host)")
 	case len(p.Via) == 0:
-		return yaml.Atf(path+".via", "the route has no switch; allowed: the switches from %s to %s in order", p.From, p.To)
+		return yaml.Atf(path+".via", "the route has no switch (expected the switches from %s to %s in order)", p.From, p.To)
 	}
 	nodes, i, err := l.SwitchesOf(p.Via)
 	if err != nil {
@@ -109,8 +104,9 @@ func (l *Layout) CheckPin(path string, p *scenario.Pin) error {
 	return nil
 }
 
-// SwitchesOf looks up a route by names. A mistake is at one of them.
-func (l *Layout) SwitchesOf(via []string) (hops []workload.Hop, place int, err error) {
+// SwitchesOf looks up the hops of a route by name. If it fails, bad is the index of the wrong
+// name.
+func (l *Layout) SwitchesOf(via []string) (hops []workload.Hop, bad int, err error) {
 	seen := make(map[int32]bool, len(via))
 	for i, name := range via {
 		h, err := l.hopNamed(name)
@@ -118,7 +114,7 @@ func (l *Layout) SwitchesOf(via []string) (hops []workload.Hop, place int, err e
 		case err != nil:
 			return nil, i, err
 		case seen[h.Node]:
-			return nil, i, fmt.Errorf("%s is on the route already; allowed: each switch once", l.Graph.Names[h.Node])
+			return nil, i, fmt.Errorf("%s is on the route twice (expected each switch once)", l.Graph.Names[h.Node])
 		}
 		if i > 0 {
 			if err := l.checkHop(hops[i-1], int(h.Node)); err != nil {
@@ -131,12 +127,12 @@ func (l *Layout) SwitchesOf(via []string) (hops []workload.Hop, place int, err e
 	return hops, 0, nil
 }
 
-// hopNamed reads SWITCH or SWITCH.portN.
+// hopNamed parses SWITCH or SWITCH.portN.
 func (l *Layout) hopNamed(name string) (workload.Hop, error) {
 	node, number, byPort := strings.Cut(name, ".port")
 	n := l.Graph.Node(node)
 	if n < l.Graph.Hosts {
-		return workload.Hop{}, fmt.Errorf("there is no switch %q; allowed: %s", node, topo.Brief(l.Graph.Names[l.Graph.Hosts:]))
+		return workload.Hop{}, fmt.Errorf("there is no switch %q (allowed: %s)", node, topo.Brief(l.Graph.Names[l.Graph.Hosts:]))
 	}
 	if !byPort {
 		return workload.Hop{Node: int32(n), Port: -1}, nil
@@ -144,47 +140,47 @@ func (l *Layout) hopNamed(name string) (workload.Hop, error) {
 	ports := len(l.PortEnds()[n])
 	port, err := strconv.Atoi(number)
 	if err != nil || port < 0 || port >= ports {
-		return workload.Hop{}, fmt.Errorf("%s has no port %q; allowed: %s.port0 to %s.port%d", node, number, node, node, ports-1)
+		return workload.Hop{}, fmt.Errorf("%s has no port %q (expected %s.port0 to %s.port%d)", node, number, node, node, ports-1)
 	}
 	return workload.Hop{Node: int32(n), Port: int32(port)}, nil
 }
 
-// checkHop checks that a hop of a route leads to a node.
+// checkHop checks that a hop of a route leads to the next node.
 func (l *Layout) checkHop(h workload.Hop, next int) error {
 	here := l.Graph.Names[h.Node]
 	switch {
 	case h.Port >= 0 && l.PortEnds()[h.Node][h.Port].To != next:
-		return fmt.Errorf("port %d of %s does not lead to %s; allowed: a port that does, or %s without one", h.Port, here,
+		return fmt.Errorf("port %d of %s does not lead to %s (expected a port that does, or %s without a port)", h.Port, here,
 			l.Graph.Names[next], here)
 	case l.PortTo(int(h.Node), next) < 0:
-		return fmt.Errorf("no link leads from %s to %s; allowed: a neighbour of %s", here, l.Graph.Names[next], here)
+		return fmt.Errorf("no link leads from %s to %s (expected a neighbour of %s)", here, l.Graph.Names[next], here)
 	}
 	return nil
 }
 
-// checkBegin checks that a host is connected to the begin of a route.
+// checkBegin checks that a host is connected to the first switch of a route.
 func (l *Layout) checkBegin(hops []workload.Hop, host int) error {
 	if first := int(hops[0].Node); l.PortTo(first, host) < 0 {
-		return fmt.Errorf("no link leads from %s to %s; allowed: a neighbour of %s", l.Graph.Names[host], l.Graph.Names[first],
+		return fmt.Errorf("no link leads from %s to %s (expected a neighbour of %s)", l.Graph.Names[host], l.Graph.Names[first],
 			l.Graph.Names[host])
 	}
 	return nil
 }
 
-// checkEnd does the same for the end of a route.
+// checkEnd checks that a host is connected to the last switch of a route.
 func (l *Layout) checkEnd(hops []workload.Hop, host int) error {
 	last := hops[len(hops)-1]
 	if l.PortTo(int(last.Node), host) < 0 {
-		return fmt.Errorf("the route ends at %s, which has no link to %s; allowed: switches that lead to it",
+		return fmt.Errorf("the route ends at %s, which has no link to %s (expected a route that reaches it)",
 			l.Graph.Names[last.Node], l.Graph.Names[host])
 	}
 	return l.checkHop(last, host)
 }
 
-// flowRoute looks up the route of a single flow.
+// flowRoute looks up and checks the route of a single flow.
 func (l *Layout) flowRoute(key string, src, dst int32, via []string) ([]workload.Hop, error) {
 	if len(via) > telemetry.MaxHops {
-		return nil, &workload.KeyError{Key: key, Err: fmt.Errorf("there are %d switches; allowed: at most %d", len(via), telemetry.MaxHops)}
+		return nil, &workload.KeyError{Key: key, Err: fmt.Errorf("the route has %d switches (expected at most %d)", len(via), telemetry.MaxHops)}
 	}
 	nodes, i, err := l.SwitchesOf(via)
 	if err != nil {

@@ -7,20 +7,19 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
-// PortEnd is where a port leads.
+// PortEnd is the peer of a port, and the link to it.
 type PortEnd struct {
-	To    int
-	Port  int // of the peer
+	To    int // peer
+	Port  int // port of the peer
 	Rate  units.Rate
 	Delay units.Time // to the peer
 	Back  units.Time // from the peer
-	Fault units.Time // from when on the link loses frames; 0: never
+	Fault units.Time // when the link first loses frames; 0: never
 }
 
-// PortEnds returns where each port of each node leads.
+// PortEnds returns the peers of all ports, by node and port.
 func (l *Layout) PortEnds() [][]PortEnd {
 	if l.ends == nil {
 		l.ends = make([][]PortEnd, l.Graph.Nodes())
@@ -37,7 +36,7 @@ func (l *Layout) PortEnds() [][]PortEnd {
 	return l.ends
 }
 
-// DelayInto adds the pipeline latency of the switch that a link leads to.
+// DelayInto returns d plus the pipeline latency of the node if it is a switch.
 func (l *Layout) DelayInto(node int, d units.Time) units.Time {
 	if node >= l.Graph.Hosts {
 		d += l.SwitchAt(node).Latency
@@ -45,7 +44,7 @@ func (l *Layout) DelayInto(node int, d units.Time) units.Time {
 	return d
 }
 
-// PortSpecs describes the ports of a node.
+// PortSpecs returns the specs of the ports of a node.
 func (l *Layout) PortSpecs(node int) []link.Port {
 	var ports []link.Port
 	for i := range l.PortEnds()[node] {
@@ -54,14 +53,14 @@ func (l *Layout) PortSpecs(node int) []link.Port {
 	return ports
 }
 
-// MaxFrame is the largest frame that a packet can name.
+// MaxFrame is the largest frame: packets have 16-bit sizes.
 const MaxFrame = 65535 * units.Byte
 
-// frameSizes are the largest frame that each host sends and the smallest of a
-// lossless class; the last entry is for all of them.
+// frameSizes has the largest frame of each host and its smallest lossless frame. The last
+// entry is for all hosts together.
 type frameSizes struct{ largest, smallest []units.Bytes }
 
-// sizes looks at what hosts send: full packets, ACKs, and PFC frames.
+// sizes returns the frame sizes of hosts, from full packets, ACKs and PFC frames.
 func (l *Layout) sizes() frameSizes {
 	n := l.Graph.Hosts
 	f := frameSizes{make([]units.Bytes, n+1), make([]units.Bytes, n+1)}
@@ -80,15 +79,31 @@ func (l *Layout) sizes() frameSizes {
 	return f
 }
 
-// sender returns the entry of frameSizes for what arrives from a node.
+// sender returns the index in frameSizes for frames from a node.
 func (l *Layout) sender(node int) int { return min(node, l.Graph.Hosts) }
 
-// LargestFrom is the largest frame that can come from a node.
+// LargestFrom returns the largest frame that can come from a node.
 func (l *Layout) LargestFrom(node int) units.Bytes { return l.frames.largest[l.sender(node)] }
 
-// PortSpec describes a port. A host does as the switch port at the other end of
-// its cable does.
+// PortSpec returns the spec of a port. A host port has the settings of its peer.
 func (l *Layout) PortSpec(here, port int) link.Port {
+	p := l.portSpec(here, port)
+	e := &l.PortEnds()[here][port]
+	node, at := e.To, e.Port
+	if node < l.Graph.Hosts {
+		node, at = here, port
+	}
+	if scheme, err := l.PortAt(node, at).Flow(); err == nil {
+		if grant := scheme.Properties().Grant; grant != nil {
+			peer := l.portSpec(e.To, e.Port)
+			p.PeerGrant = grant(&peer)
+		}
+	}
+	return p
+}
+
+// portSpec is PortSpec without what the peer grants.
+func (l *Layout) portSpec(here, port int) link.Port {
 	e := &l.PortEnds()[here][port]
 	p := link.Port{
 		Rate: e.Rate, DelayIn: e.Back, DelayOut: e.Delay,
@@ -113,7 +128,7 @@ func (l *Layout) PortSpec(here, port int) link.Port {
 		p.PeerStore = &link.Store{Cell: s.Buffer.Cell, PerPacket: s.Buffer.PerPacket}
 		return p
 	}
-	p.PeerStore = &link.Store{Cell: p.Cell} // a host counts in the cells of its switch
+	p.PeerStore = &link.Store{Cell: p.Cell} // a host uses the cells of its switch
 	p.Beyond = l.beyond(e)
 	p.ToHost = e.To < l.Graph.Hosts
 	p.MTU, p.MTUOut = max(p.MTU, s.MTU), max(p.MTUOut, s.MTU)
@@ -127,7 +142,7 @@ func (l *Layout) PortSpec(here, port int) link.Port {
 	return p
 }
 
-// beyond is link.Port.Beyond of a port with this end.
+// beyond returns link.Port.Beyond of the port with this end.
 func (l *Layout) beyond(e *PortEnd) units.Time {
 	if e.To < l.Graph.Hosts || len(l.PortEnds()[e.To]) != 2 {
 		return 0
@@ -143,22 +158,14 @@ func pfcSpec(p *scenario.PFC) link.PFC {
 	return link.PFC{Quanta: uint16(p.Quanta), Indefinite: p.Hold == "indefinite", Processing: p.Processing, Ordered: !p.Coalesce}
 }
 
-// PromisesLossless reports whether the schemes of a switch port promise that no
-// lossless frame is dropped there.
+// PromisesLossless reports whether the flow control of a switch port promises not to drop
+// lossless frames. Frames that a deadlock handler drops itself are counted separately
+// (probe.Handler), so a handler excuses no other drop.
 func (l *Layout) PromisesLossless(node, port int) bool {
-	s := l.SwitchAt(node)
-	promises := l.PortAt(node, port).Promises()
-	if p, ok := s.Policy.Params.(refuser); ok && p.Refuses() || s.Buffer.HeadroomPool > 0 {
-		return false
-	}
-	handler, err := deadlock.Handlers.Get(s.Deadlock.Name)
-	return err == nil && promises&handler.Promises&registry.Lossless != 0
+	return l.PortAt(node, port).Promises()&registry.Lossless != 0
 }
 
-// refuser are parameters of a policy with which it can drop lossless frames.
-type refuser interface{ Refuses() bool }
-
-// Traits returns those of a scheme; none for one that does not exist.
+// Traits returns the traits of a scheme, or 0 if it does not exist.
 func Traits[N any](t *registry.Table[N], name string) registry.Trait {
 	e, err := t.Get(name)
 	if err != nil {

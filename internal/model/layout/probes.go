@@ -8,14 +8,14 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// Probe is a probe whose parameters and places are known.
+// Probe is a probe with the nodes and ports that it watches.
 type Probe struct {
 	*scenario.Probe
 	Kind  *probe.Kind
 	Ports [][]bool // by node
 }
 
-// Probes checks the probes of a scenario and finds their places.
+// Probes checks the probes of the scenario and finds the ports that they watch.
 func (l *Layout) Probes() ([]Probe, error) {
 	var plans []Probe
 	taken := make(map[string]int)
@@ -24,10 +24,10 @@ func (l *Layout) Probes() ([]Probe, error) {
 		p.Resolve()
 		path := fmt.Sprintf("probes[%d]", i)
 		if !yaml.Name(p.As) {
-			return nil, yaml.Atf(path+".as", "%q cannot name a file; allowed: a letter, then letters, digits, - and _", p.As)
+			return nil, yaml.Atf(path+".as", "%q is not a valid name (expected a letter, then letters, digits, - and _)", p.As)
 		}
 		if other, ok := taken[p.As]; ok {
-			return nil, yaml.Atf(path, "probes[%d] writes probe-%s already; allowed: another name by the key as", other, p.As)
+			return nil, yaml.Atf(path, "probes[%d] also writes probe-%s; fix: set as to another name", other, p.As)
 		}
 		taken[p.As] = i
 		entry, err := probe.Kinds.Get(p.Name)
@@ -42,7 +42,7 @@ func (l *Layout) Probes() ([]Probe, error) {
 			return nil, err
 		}
 		if p.To != 0 && p.To <= p.From {
-			return nil, yaml.Atf(path+".to", "from %s to %s is no time; allowed: from before to", p.From, p.To)
+			return nil, yaml.Atf(path+".to", "from must be before to: from %s to %s", p.From, p.To)
 		}
 		ports, err := l.Graph.PortsLike(p.Where)
 		if err != nil {
@@ -57,7 +57,7 @@ func (l *Layout) Probes() ([]Probe, error) {
 		}
 		if !found {
 			sites := map[probe.Sites]string{probe.Hosts: "hosts", probe.Switches: "switches"}
-			return nil, yaml.Atf(path+".where", "%q means none that %s can watch; allowed: %s", p.Where, p.Name, sites[kind.At])
+			return nil, yaml.Atf(path+".where", "%q matches nothing that %s can watch (expected %s)", p.Where, p.Name, sites[kind.At])
 		}
 		plans = append(plans, Probe{&p, kind, ports})
 	}

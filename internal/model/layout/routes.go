@@ -16,8 +16,8 @@ type HopLink struct {
 	Delay units.Time
 }
 
-// Path follows the routing tables from host to host, taking the first of
-// equally good ports. It is nil when the destination cannot be reached.
+// Path returns the links from one host to another, using the first of equal-cost ports. It is
+// nil if the destination cannot be reached.
 func (l *Layout) Path(src, dst int) []HopLink {
 	hosts := l.Graph.Hosts
 	ends := l.PortEnds()
@@ -40,8 +40,8 @@ func (l *Layout) Path(src, dst int) []HopLink {
 	}
 }
 
-// roundTrip is how long a full packet of a host takes on one path and an ACK of
-// the other host on another.
+// roundTrip returns the time of a full packet from h on one path and of an ACK from to on the
+// other.
 func (l *Layout) roundTrip(h, to *HostSetting, there, back []HopLink) units.Time {
 	over, sum := l.Config.Switch.WireOverhead, units.Time(0)
 	for _, hop := range there {
@@ -53,8 +53,8 @@ func (l *Layout) roundTrip(h, to *HostSetting, there, back []HopLink) units.Time
 	return sum
 }
 
-// GivenRTT is the round trip that congestion control and IRN are told: BaseRTT, unless
-// the scenario gives another one.
+// GivenRTT returns the base RTT for congestion control and IRN: compat.base_rtt if it is set,
+// else BaseRTT.
 func (l *Layout) GivenRTT() units.Time {
 	if t := l.Config.Compat.BaseRTT; t != 0 {
 		return t
@@ -62,8 +62,8 @@ func (l *Layout) GivenRTT() units.Time {
 	return l.BaseRTT()
 }
 
-// BaseRTT is the round trip of a full packet and its ACK on the longest path
-// from the first and the last host.
+// BaseRTT returns the round trip of a full packet and its ACK on the longest path from the
+// first or the last host.
 func (l *Layout) BaseRTT() units.Time {
 	longest := units.Time(0)
 	for _, src := range [2]int{0, l.Graph.Hosts - 1} {
@@ -80,7 +80,7 @@ func (l *Layout) BaseRTT() units.Time {
 	return longest
 }
 
-// Tables returns the routing tables of the healthy fabric, without pinned routes.
+// Tables returns the routing tables with all links up, without pinned routes.
 func (l *Layout) Tables() []*route.Table {
 	if l.tables == nil {
 		l.tables = topo.Routes(l.Graph, nil)
@@ -88,16 +88,15 @@ func (l *Layout) Tables() []*route.Table {
 	return l.tables
 }
 
-// Routes returns routing tables for the flows of a run when some links are down;
-// nil: none is.
+// Routes returns the routing tables with pinned routes when some links are down. A nil down
+// means that all links are up.
 func (l *Layout) Routes(t *Traffic, down func(link int) bool) []*route.Table {
 	tables := topo.Routes(l.Graph, down)
 	l.addPins(t, tables)
 	return tables
 }
 
-// PortTo returns the port of a node that leads to a neighbour, -1 when it is
-// none.
+// PortTo returns the port of a node that leads to a neighbour, or -1.
 func (l *Layout) PortTo(node, neighbour int) int {
 	for p, e := range l.PortEnds()[node] {
 		if e.To == neighbour {
@@ -107,7 +106,7 @@ func (l *Layout) PortTo(node, neighbour int) int {
 	return -1
 }
 
-// FirstFaults returns when each faulty link fails first, at 1 ps or later.
+// FirstFaults returns the time of the first fault of each faulty link, at least 1 ps.
 func (l *Layout) FirstFaults() map[int]units.Time {
 	first := make(map[int]units.Time)
 	for _, f := range l.Config.Faults {
@@ -122,7 +121,7 @@ func (l *Layout) FirstFaults() map[int]units.Time {
 	return first
 }
 
-// DeadLinks returns the links that are down all the time.
+// DeadLinks returns the links that are down for the whole run.
 func (l *Layout) DeadLinks() map[int]bool {
 	dead := make(map[int]bool)
 	for _, f := range l.Config.Faults {
@@ -133,14 +132,14 @@ func (l *Layout) DeadLinks() map[int]bool {
 	return dead
 }
 
-// findIslands numbers the parts of the fabric that no link joins, by node.
+// findIslands returns for each node the number of its connected part of the fabric.
 func (l *Layout) findIslands() []int {
 	dead := l.DeadLinks()
 	return islands(l.Graph, func(link int) bool { return dead[link] })
 }
 
-// islands numbers the parts of a graph that links join which are not dead, by node.
-// Hosts do not forward, but each has one link only.
+// islands returns for each node the number of its part of the graph, connected by links that
+// are not dead. Hosts do not forward, but each has only one link.
 func islands(g *topo.Graph, dead func(link int) bool) []int {
 	part := make([]int, g.Nodes())
 	for i := range part {
@@ -164,9 +163,8 @@ func islands(g *topo.Graph, dead func(link int) bool) []int {
 	return part
 }
 
-// cut says which link that is down parts two hosts of a workload: of those that the
-// scenario names, in order, the first without which there is no path. It is nil when
-// there never was one.
+// cut returns an error about the link failure that separates two hosts of a workload: the
+// first key, in order, after which no path is left. It is nil if there was no path before.
 func (l *Layout) cut(workload string, src, dst int32) error {
 	whole := *l.Config
 	whole.Topology.Down = nil
@@ -174,16 +172,16 @@ func (l *Layout) cut(workload string, src, dst int32) error {
 	if err != nil {
 		return nil
 	}
-	gone := make(map[int]bool)
-	parted := func() bool {
-		part := islands(g, func(link int) bool { return gone[link] })
+	down := make(map[int]bool)
+	separated := func() bool {
+		part := islands(g, func(link int) bool { return down[link] })
 		return part[src] != part[dst]
 	}
 	blame := func(path, link string) error {
-		return yaml.Atf(path, "without %s %s cannot be reached from %s, and workload %s has flows between them; allowed: links that leave a path",
-			link, g.Names[dst], g.Names[src], workload)
+		return yaml.Atf(path, "without %s, no path leads from %s to %s, but workload %s has flows between them (expected links that leave a path)",
+			link, g.Names[src], g.Names[dst], workload)
 	}
-	if parted() {
+	if separated() {
 		return nil
 	}
 	for i, pattern := range l.Config.Topology.Down {
@@ -192,9 +190,9 @@ func (l *Layout) cut(workload string, src, dst int32) error {
 			return nil
 		}
 		for _, k := range links {
-			gone[k] = true
+			down[k] = true
 		}
-		if parted() {
+		if separated() {
 			return blame(fmt.Sprintf("topology.down[%d]", i), pattern)
 		}
 	}
@@ -203,16 +201,16 @@ func (l *Layout) cut(workload string, src, dst int32) error {
 			continue
 		}
 		if link, err := g.LinkNamed(f.Link); err == nil {
-			gone[link] = true
+			down[link] = true
 		}
-		if parted() {
+		if separated() {
 			return blame(fmt.Sprintf("faults[%d].down_for", i), f.Link)
 		}
 	}
 	return nil
 }
 
-// dead reports whether a fault is of a link that is down all the time.
+// dead reports whether a fault takes its link down for the whole run.
 func (l *Layout) dead(f *scenario.Fault) bool {
 	return f.DownFor > 0 && f.At == 0 && f.DownFor >= l.Config.Run.Stop.AtMost
 }

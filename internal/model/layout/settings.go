@@ -10,25 +10,25 @@ import (
 	"github.com/xoff-net/xoff/base/telemetry"
 	"github.com/xoff-net/xoff/internal/yaml"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Setting is how the switches or ports are set up that the same overrides match.
+// Setting is the configuration of all switches or ports that the same overrides match.
 type Setting struct {
 	scenario.Switch
-	By []int // the overrides, in order
+	By []int // indexes of the overrides, in order
 
-	flow      flowctl.Scheme // of all ports with this setting
+	flow      flowctl.Scheme // shared by all ports with this setting
 	flowError error
 }
 
-// Flow returns the flow control. It was constructed when the setting was made; all ports of
-// the setting share it.
+// Flow returns the flow control, which all ports with this setting share.
 func (s *Setting) Flow() (flowctl.Scheme, error) { return s.flow, s.flowError }
 
-// Promises returns what the flow control promises with its parameters; nothing for one that
-// does not exist, which is reported elsewhere.
+// Promises returns the promises of the flow control with its parameters and the policy, or 0 if the
+// scheme does not exist.
 func (s *Setting) Promises() registry.Promise {
 	e, err := flowctl.Schemes.Get(s.FlowControl.Name)
 	switch {
@@ -37,40 +37,44 @@ func (s *Setting) Promises() registry.Promise {
 	case s.flowError != nil:
 		return e.Promises
 	}
-	return e.Promises &^ s.flow.Properties().Breaks
+	promises := e.Promises &^ s.flow.Properties().Breaks
+	if b, ok := s.Policy.Params.(buffer.Breaking); ok {
+		promises &^= b.Breaks()
+	}
+	return promises
 }
 
-// RouteSetting is the same for routers.
+// RouteSetting is the routing of all switches that the same overrides match.
 type RouteSetting struct {
 	scenario.Routing
 	By []int
 }
 
-// HostSetting is the same for hosts. Hosts of one group are alike.
+// HostSetting is one transport of a group of hosts that the same overrides match.
 type HostSetting struct {
 	scenario.Hosts
 	By       []int
 	Group    int
-	Name     string         // of the transport; empty: the hosts' own
-	Way      int            // number of the transport among those of all groups
-	Variants []*HostSetting // itself, then the other transports by name
+	Name     string         // of the transport; empty: the default one
+	Number   int            // number of the transport, over all groups
+	Variants []*HostSetting // the default transport, then the others by name; only in the default one
 	Records  *telemetry.Spec
 }
 
-// Settings holds what overrides make of the switches, ports and hosts of a
-// fabric. Alike ones share an entry.
+// Settings has the configuration of all switches, ports and hosts after overrides. Those with
+// the same overrides share a setting.
 type Settings struct {
-	switches []*Setting   // by node, from the first switch on
-	ports    [][]*Setting // the same, by port
+	switches []*Setting   // by switch
+	ports    [][]*Setting // by switch and port
 	routing  []*RouteSetting
 	hosts    []*HostSetting
-	// distinct ones, in the order of their first use
+	// distinct settings, in order of first use
 	OfSwitches, OfPorts []*Setting
 	OfHosts             []*HostSetting
-	ways                []*HostSetting // see Transports
+	transports          []*HostSetting // see Transports
 }
 
-// newSettings applies the overrides of a scenario to a fabric.
+// newSettings applies the overrides of a scenario.
 func newSettings(c *scenario.Config, g *topo.Graph) (*Settings, error) {
 	s := &Settings{}
 	return s, yaml.First(s.forSwitches(c, g), s.forRouting(c, g), s.forHosts(c, g))
@@ -116,6 +120,9 @@ func (s *Settings) forSwitches(c *scenario.Config, g *topo.Graph) error {
 			if slices.Equal(here, by) {
 				continue
 			}
+			if err := checkPortPolicy(list, here, ports[p].Policy.Name); err != nil {
+				return err
+			}
 			if ports[p], fresh, err = settingOf(c, ofPort, here); err != nil {
 				return err
 			}
@@ -133,7 +140,25 @@ func (s *Settings) forSwitches(c *scenario.Config, g *topo.Graph) error {
 	return nil
 }
 
-// matching returns the overrides that match and notes that they are used.
+// checkPortPolicy checks that overrides of a port change no more of the policy of its switch than
+// the limit of policy static.
+func checkPortPolicy(list []scenario.Override, by []int, policy string) error {
+	for _, i := range by {
+		switch o := &list[i]; {
+		case !o.OnPort() || !o.Keys.Has(yaml.Steps("policy")...):
+		case policy != perPortPolicy:
+			return yaml.Atf(fmt.Sprintf("switch.overrides[%d].policy", i), "policy %s cannot be set for a single port (allowed: limit of policy %s)", policy, perPortPolicy)
+		case o.Keys.Has(yaml.Steps("policy", "name")...):
+			return yaml.Atf(fmt.Sprintf("switch.overrides[%d].policy.name", i), "a switch has one policy (allowed for a single port: limit)")
+		}
+	}
+	return nil
+}
+
+// perPortPolicy is the policy whose parameter may differ between ports.
+const perPortPolicy = "static"
+
+// matching returns the indexes of matching overrides and marks them as used.
 func matching(list []scenario.Override, used []bool, match func(*scenario.Override) bool) []int {
 	var by []int
 	for i := range list {
@@ -145,8 +170,7 @@ func matching(list []scenario.Override, used []bool, match func(*scenario.Overri
 	return by
 }
 
-// settingOf returns the setting that a list of overrides makes of the common one;
-// fresh says that it is the first of its kind.
+// settingOf returns the setting for a list of overrides; fresh reports whether it is new.
 func settingOf(c *scenario.Config, known map[string]*Setting, by []int) (s *Setting, fresh bool, err error) {
 	id := fmt.Sprint(by)
 	if s, ok := known[id]; ok {
@@ -233,17 +257,17 @@ func (s *Settings) forHosts(c *scenario.Config, g *topo.Graph) error {
 		}
 	}
 	if n := len(s.OfHosts) * (1 + len(c.Hosts.Transports)); n > maxHostGroups {
-		return yaml.Atf("hosts.overrides", "they make %d kinds of hosts, or of transports; allowed: at most %d", n, maxHostGroups)
+		return yaml.Atf("hosts.overrides", "overrides and transports make %d different transports (expected at most %d)", n, maxHostGroups)
 	}
 	return nil
 }
 
-// settle chooses what depends on which keys overrides give.
+// settle sets the defaults that depend on which keys the overrides set.
 func (h *HostSetting) settle(list []scenario.Override) {
 	for _, i := range h.By {
 		keys := list[i].Keys
 		if keys.Has(yaml.Steps("receive")...) {
-			h.Receive.Hosts = nil // the pattern says which hosts are slow
+			h.Receive.Hosts = nil // the pattern selects the hosts
 		}
 		if keys.Has(yaml.Steps("reliability", "timeout")...) && !keys.Has(yaml.Steps("reliability", "max_timeout")...) {
 			h.Reliability.MaxTimeout = max(h.Reliability.MaxTimeout, h.Reliability.Timeout)
@@ -251,32 +275,32 @@ func (h *HostSetting) settle(list []scenario.Override) {
 	}
 }
 
-// maxHostGroups is how many transports a flow can name.
+// maxHostGroups is the maximum number of transports: flows have 8-bit transport numbers.
 const maxHostGroups = 256
 
 var matchExamples = map[string]string{
 	"switch.overrides": `"leaf*" or "leaf*.port0"`, "routing.overrides": `"leaf*"`, "hosts.overrides": `"host1*"`,
 }
 
-// checkPatterns checks what needs no fabric.
+// checkPatterns checks the patterns and keys of overrides. It does not check that they match.
 func checkPatterns(list string, overrides []scenario.Override, keys func(*scenario.Override) (all, allowed []string, of string)) error {
 	for i := range overrides {
 		o := &overrides[i]
 		at := fmt.Sprintf("%s[%d]", list, i)
 		if o.Match == "" {
-			return yaml.Atf(at, "it is not said what this changes; allowed: match with a pattern such as %s", matchExamples[list])
+			return yaml.Atf(at, "override has no match pattern (expected match with a pattern such as %s)", matchExamples[list])
 		}
 		if err := topo.CheckPattern(o.Match); err != nil {
 			return &yaml.Error{Path: at + ".match", Err: err}
 		}
 		if len(o.Keys.Keys()) == 0 {
-			return yaml.Atf(at, "nothing is changed; allowed: keys beside match")
+			return yaml.Atf(at, "override changes nothing (expected keys besides match)")
 		}
 		if o.Keys.Has(yaml.Steps("receive", "hosts")...) {
-			return yaml.Atf(at+".receive.hosts", "match says which hosts this is for; allowed: rate, buffer, xoff")
+			return yaml.Atf(at+".receive.hosts", "hosts cannot be set here: match selects them (allowed: rate, buffer, xoff)")
 		}
 		if o.OnPort() && o.Keys.Has(yaml.Steps("ecn", "at")...) {
-			return yaml.Atf(at+".ecn.at", "a switch marks at the same place on all its ports; allowed: at in an override of switches")
+			return yaml.Atf(at+".ecn.at", "at cannot differ between ports of a switch; fix: set it in an override that matches switches")
 		}
 		all, allowed, of := keys(o)
 		for _, k := range o.Keys.Keys() {
@@ -284,7 +308,7 @@ func checkPatterns(list string, overrides []scenario.Override, keys func(*scenar
 			case slices.Contains(allowed, k):
 				continue
 			case slices.Contains(all, k):
-				return yaml.Atf(at+"."+k, "%s cannot be set for %s; allowed: %s", k, of, strings.Join(allowed, ", "))
+				return yaml.Atf(at+"."+k, "%s cannot be set for %s (allowed: %s)", k, of, strings.Join(allowed, ", "))
 			case slices.Contains(allowed, schemeParameters):
 				continue
 			}
@@ -294,12 +318,12 @@ func checkPatterns(list string, overrides []scenario.Override, keys func(*scenar
 	return nil
 }
 
-// perSwitchKeys returns the keys of switch, those that an override may change,
-// and of what.
+// perSwitchKeys returns all keys of switch, those that an override may set, and what it
+// matches.
 func perSwitchKeys(o *scenario.Override) (all, allowed []string, of string) {
 	t := reflect.TypeFor[scenario.Switch]()
 	if o.OnPort() {
-		return yaml.KeyNames(t), yaml.KeysWithin(t, "port"), "a single port"
+		return yaml.KeyNames(t), append(yaml.KeysWithin(t, "port"), "policy"), "a single port"
 	}
 	return yaml.KeyNames(t), yaml.KeysWithin(t, "port", ""), "a single switch"
 }
@@ -309,42 +333,44 @@ func perHostKeys(*scenario.Override) (all, allowed []string, of string) {
 	return yaml.KeyNames(t), yaml.KeysWithin(t, "transport", ""), "a single host"
 }
 
-// schemeParameters stands for keys of the scheme that is chosen: reading them tells.
+// schemeParameters stands for the keys of the selected scheme, which are checked when they are
+// decoded.
 const schemeParameters = "parameters of the router"
 
-// perRouterKeys are the name of a router and its parameters.
+// perRouterKeys is perSwitchKeys for routing: the name of a router and its parameters.
 func perRouterKeys(*scenario.Override) (all, allowed []string, of string) {
 	return yaml.KeyNames(reflect.TypeFor[scenario.Routing]()), []string{"name", schemeParameters}, "a single switch"
 }
 
-// noMatch says that an override of switches or ports does nothing.
+// noMatch returns an error for an override that matches no switch or port.
 func noMatch(g *topo.Graph, list string, i int, o *scenario.Override) error {
 	what, switches := "switch", topo.Brief(g.Names[g.Hosts:])
 	last := g.Nodes() - 1
 	number, neighbour := g.PortNames(last, 0, g.Peers()[last][0])
-	allowed := fmt.Sprintf("%s, or a port such as %s or %s", switches, number, neighbour)
+	expected := fmt.Sprintf("%s, or a port such as %s or %s", switches, number, neighbour)
 	switch {
 	case list == "routing.overrides":
-		allowed = switches
+		expected = switches
 	case o.OnPort():
 		what = "port"
-		allowed = fmt.Sprintf("SWITCH.portN or SWITCH.to-NEIGHBOUR, such as %s or %s, with switches %s", number, neighbour, switches)
+		expected = fmt.Sprintf("SWITCH.portN or SWITCH.to-NEIGHBOUR, such as %s or %s, with switches %s", number, neighbour, switches)
 	}
-	return yaml.Atf(fmt.Sprintf("%s[%d].match", list, i), "no %s matches %q%s; allowed: %s", what, o.Match,
-		g.MeantNode(o.Match, g.Hosts, g.Nodes()), allowed)
+	return yaml.Atf(fmt.Sprintf("%s[%d].match", list, i), "no %s matches %q%s (expected %s)", what, o.Match,
+		g.MeantNode(o.Match, g.Hosts, g.Nodes()), expected)
 }
 
 func noHostMatch(g *topo.Graph, i int, o *scenario.Override) error {
-	return yaml.Atf(fmt.Sprintf("hosts.overrides[%d].match", i), "no host matches %q%s; allowed: %s", o.Match,
+	return yaml.Atf(fmt.Sprintf("hosts.overrides[%d].match", i), "no host matches %q%s (expected %s)", o.Match,
 		g.MeantNode(o.Match, 0, g.Hosts), topo.Brief(g.Names[:g.Hosts]))
 }
 
-// OfSwitch moves an error about a key of switch to the override that gave the key.
+// OfSwitch changes an error about a key of switch to refer to the override that set the key.
 func (l *Layout) OfSwitch(s *Setting, err error) error {
 	return relocate(err, "switch", l.Config.Switch.Overrides, s.By)
 }
 
-// OfHost does the same for hosts, whose transports can give keys, too.
+// OfHost changes an error about a key of hosts to refer to the override or transport that set
+// the key.
 func (l *Layout) OfHost(h *HostSetting, err error) error {
 	if h.Name != "" {
 		if moved := h.relocate(err, l.Config.Hosts.Transports[h.Name].Keys); moved != nil {
@@ -354,8 +380,8 @@ func (l *Layout) OfHost(h *HostSetting, err error) error {
 	return relocate(err, "hosts", l.Config.Hosts.Overrides, h.By)
 }
 
-// relocate moves an error about a key of switch or hosts to the override that gave
-// the key, if one of by did: the last one counts.
+// relocate changes an error about a key to refer to the last override in by that set the key,
+// if there is one.
 func relocate(err error, section string, list []scenario.Override, by []int) error {
 	e, ok := err.(*yaml.Error)
 	if !ok {

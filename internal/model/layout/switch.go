@@ -2,6 +2,7 @@ package layout
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/xoff-net/xoff/base/link"
@@ -20,7 +21,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/sched"
 )
 
-// Switch describes a switch that routes by a table.
+// Switch returns the spec of a switch with a routing table.
 func (l *Layout) Switch(node int, table *route.Table) (*dataplane.SwitchSpec, error) {
 	cfg := &l.SwitchAt(node).Switch
 	policy, err := buffer.Policies.Get(cfg.Policy.Name)
@@ -37,8 +38,11 @@ func (l *Layout) Switch(node int, table *route.Table) (*dataplane.SwitchSpec, er
 		Node: uint16(node),
 		Buffer: mmu.Spec{Size: cfg.Buffer.Size, Private: cfg.Buffer.PrivatePerQueue, Cell: cfg.Buffer.Cell, Kinds: l.Kinds,
 			PerPacket: cfg.Buffer.PerPacket, Pool: cfg.Buffer.HeadroomPool, Parts: cfg.Buffer.Partitions, ChipPorts: cfg.Ports},
-		Ports:  ports,
-		Policy: func(e buffer.Env) (buffer.Policy, error) { return policy.New(cfg.Policy.Params, e) },
+		Ports: ports,
+		Policy: func(e buffer.Env) (buffer.Policy, error) {
+			e.Ports = l.PolicyPorts(node)
+			return policy.New(cfg.Policy.Params, e)
+		},
 		Marker: func(port int) (mark.Marker, error) { return Marker(&l.PortAt(node, port).ECN, ports[port].Rate) },
 		ClassMarkers: func(port int) (map[uint8]mark.Marker, error) {
 			return l.ClassMarkers(&l.PortAt(node, port).ECN, ports[port].Rate)
@@ -46,9 +50,9 @@ func (l *Layout) Switch(node int, table *route.Table) (*dataplane.SwitchSpec, er
 		Deadlock: func(sw deadlock.Switch) (deadlock.Handler, error) {
 			h, err := handler.New(cfg.Deadlock.Params, sw)
 			if err != nil {
-				return nil, l.Config.Locate(cfg.Deadlock.Wrong("switch.deadlock", err))
+				return nil, l.Config.Locate(l.OfSwitch(l.SwitchAt(node), cfg.Deadlock.Wrong("switch.deadlock", err)))
 			}
-			return h, l.handles(node, h)
+			return h, l.checkHandler(node, h)
 		},
 		AtEnqueue: cfg.ECN.At == "enqueue", Telemetry: l.Telemetry(),
 		Router: func(e route.Env) (route.Router, error) { return l.Router(node, e) },
@@ -73,7 +77,23 @@ func (l *Layout) Switch(node int, table *route.Table) (*dataplane.SwitchSpec, er
 	return s, nil
 }
 
-// RouteSeed is the seed of the router of a switch.
+// PolicyPorts returns the policy parameters of the ports of a switch, or nil if no override of a
+// port changes them.
+func (l *Layout) PolicyPorts(node int) []any {
+	var ports []any
+	own := false
+	for i := range l.PortEnds()[node] {
+		p := l.PortAt(node, i).Policy.Params
+		ports = append(ports, p)
+		own = own || !reflect.DeepEqual(p, l.SwitchAt(node).Policy.Params)
+	}
+	if !own {
+		return nil
+	}
+	return ports
+}
+
+// RouteSeed returns the seed of the router of a switch.
 func (l *Layout) RouteSeed(node int) uint64 { return l.seedOf("route", node) }
 
 // Router builds the router of a switch.
@@ -90,9 +110,8 @@ func (l *Layout) Router(node int, env route.Env) (route.Router, error) {
 	return r, nil
 }
 
-// Spare is what the ports of the chip take that are not connected: as much as the most
-// demanding connected one, in the same way. Pool is what of that belongs to the pool of
-// headroom.
+// Spare returns the bytes set aside for ports of the chip that are not cabled. Each takes as
+// much as the most demanding cabled port. Pool is the part in the headroom pool.
 func (l *Layout) Spare(buf *scenario.Buffer, chip int, schemes []flowctl.Scheme, ports []link.Port) (all, pool units.Bytes) {
 	most, private, pools := units.Bytes(0), units.Bytes(0), false
 	for i := range ports {
@@ -108,7 +127,7 @@ func (l *Layout) Spare(buf *scenario.Buffer, chip int, schemes []flowctl.Scheme,
 	return n * (most + private), pool
 }
 
-// FlowScheme constructs a flow control. Ports have theirs from Setting.Flow.
+// FlowScheme constructs a flow control. For the flow control of a port, use Setting.Flow.
 func FlowScheme(c scenario.Choice) (flowctl.Scheme, error) {
 	e, err := flowctl.Schemes.Get(c.Name)
 	if err != nil {
@@ -130,7 +149,7 @@ func Marker(e *scenario.ECN, r units.Rate) (mark.Marker, error) {
 	return m.New(e.Params, r)
 }
 
-// ClassMarkers builds the markers that classes of a port have of their own.
+// ClassMarkers builds the markers of single classes of a port.
 func (l *Layout) ClassMarkers(e *scenario.ECN, r units.Rate) (map[uint8]mark.Marker, error) {
 	own := make(map[uint8]mark.Marker)
 	for _, g := range slices.Sorted(maps.Keys(e.ByClass)) {
@@ -146,7 +165,7 @@ func (l *Layout) ClassMarkers(e *scenario.ECN, r units.Rate) (map[uint8]mark.Mar
 	return own, nil
 }
 
-// CanMark returns the classes that a port may mark: those whose marker is not none.
+// CanMark returns the classes whose marker is not none.
 func (l *Layout) CanMark(e *scenario.ECN) packet.ClassMask {
 	mask := packet.ClassMask(0)
 	if e.Name != "none" {
@@ -161,7 +180,7 @@ func (l *Layout) CanMark(e *scenario.ECN) packet.ClassMask {
 	return mask
 }
 
-// Marked returns the classes that a port marks.
+// Marked returns the classes with ECN enabled on a port.
 func (l *Layout) Marked(e *scenario.ECN) packet.ClassMask {
 	if len(e.Classes) == 0 {
 		return l.MaskOf(mmu.Lossless, mmu.Lossy)
@@ -173,8 +192,8 @@ func (l *Layout) Marked(e *scenario.ECN) packet.ClassMask {
 	return mask
 }
 
-// Scheduler builds the scheduler of a port. Where every class goes first there is
-// nothing left for a scheme to divide.
+// Scheduler builds the scheduler of a port. If every class has strict priority, it is the
+// strict scheduler.
 func (l *Layout) Scheduler(cfg *scenario.Scheduler, rate units.Rate) (sched.Scheduler, error) {
 	env := sched.Env{Rate: rate}
 	for _, g := range cfg.Strict {
@@ -198,9 +217,9 @@ func (l *Layout) Scheduler(cfg *scenario.Scheduler, rate units.Rate) (sched.Sche
 	return s, nil
 }
 
-// handles checks that the flow control of a switch is such that its deadlock handler can
-// work: it pauses with PFC, and tells each change if that is needed.
-func (l *Layout) handles(node int, h deadlock.Handler) error {
+// checkHandler checks that the flow control of a switch suits its deadlock handler: it uses
+// PFC, and does not coalesce pauses if the handler needs every change.
+func (l *Layout) checkHandler(node int, h deadlock.Handler) error {
 	if h == nil {
 		return nil
 	}
@@ -212,15 +231,15 @@ func (l *Layout) handles(node int, h deadlock.Handler) error {
 		if err != nil {
 			return err
 		}
-		speaks := scheme.Properties().Dialect
-		if Traits(flowctl.Schemes, s.FlowControl.Name)&registry.NeverHolds != 0 {
-			speaks = "nothing"
+		dialect := scheme.Properties().Dialect
+		if Traits(flowctl.Schemes, s.FlowControl.Name)&registry.NeverBlocks != 0 {
+			dialect = "no pause frames"
 		}
 		switch {
-		case speaks != flowctl.PFC:
-			return l.OfSwitch(s, yaml.Atf("switch.flow_control.name", "deadlock handler %s works on PFC frames, but %s speaks %s; allowed: flow control that pauses with PFC, or deadlock: none", name, s.FlowControl.Name, speaks))
+		case dialect != flowctl.PFC:
+			return l.OfSwitch(s, yaml.Atf("switch.flow_control.name", "deadlock handler %s needs PFC, but flow control %s uses %s; fix: choose flow control that uses PFC, or set deadlock to none", name, s.FlowControl.Name, dialect))
 		case ordered && s.PFC.Coalesce:
-			return l.OfSwitch(l.SwitchAt(node), yaml.Atf("switch.deadlock.name", "%s must see every change of a pause, and pfc.coalesce is true; allowed: with pfc.coalesce: false, or another handler", name))
+			return l.OfSwitch(l.SwitchAt(node), yaml.Atf("switch.deadlock.name", "%s needs every change of a pause, but pfc.coalesce is true; fix: set pfc.coalesce: false, or choose another handler", name))
 		}
 	}
 	return nil

@@ -9,23 +9,25 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/internal/yaml"
+	"github.com/xoff-net/xoff/job"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/workload"
 )
 
-// Traffic is what the workloads of a scenario make: flows in order of their start.
+// Traffic is the flows of all workloads, ordered by start time.
 type Traffic struct {
 	Flows     *dataplane.Flows
-	Waits     []dataplane.Wait // what flows wait for, by flow
-	Workloads []string         // names that results are divided by
-	Origin    []int32          // of each flow: index of its workload
-	Groups    []int32          // of each flow: burst of an incast, -1 otherwise
+	Waits     []dataplane.Wait // dependencies, by flow
+	Workloads []string         // names of workloads in results
+	Origin    []int32          // by flow: index in Workloads
+	Groups    []int32          // by flow: burst of an incast, else -1
 	Ways      []Way            // routes of single flows
-	Endless   []string         // workloads whose flows are meant to outlast the run
+	Endless   []string         // workloads whose flows may outlast the run
+	Jobs      []*job.Job       // by workload, without those that are no jobs
 }
 
-// Traffic generates the flows of every workload and puts them in order of their
-// start; those of the same time stay in the order of generation.
+// Traffic generates the flows of all workloads and sorts them by start time. Flows with the
+// same start time keep the order of generation.
 func (l *Layout) Traffic() (*Traffic, error) {
 	t := &Traffic{}
 	var plans []*workload.Plan
@@ -40,11 +42,11 @@ func (l *Layout) Traffic() (*Traffic, error) {
 			return nil, WorkloadError(WorkloadPath(i), err)
 		}
 		if total += len(p.Flows); total > MaxFlows {
-			return nil, yaml.Atf(WorkloadPath(i), "there are %d flows up to here; allowed: at most %d in a run", total, MaxFlows)
+			return nil, yaml.Atf(WorkloadPath(i), "the workloads up to this one have %d flows (expected at most %d)", total, MaxFlows)
 		}
 		plans = append(plans, p)
 	}
-	// Where each plan begins among all flows, and the names of its workloads.
+	// begin: index of each plan's first flow among all flows; origins: indexes in Workloads.
 	begin := make([]int, len(plans))
 	origins := make([][]int, len(plans))
 	for i, p := range plans {
@@ -68,12 +70,12 @@ func (l *Layout) Traffic() (*Traffic, error) {
 	for at, o := range order {
 		f := &plans[o.plan].Flows[o.flow]
 		name := l.Config.Workload[o.plan].Transport
-		if way, ok := plans[o.plan].Transports[t.Workloads[origins[o.plan][f.Origin]]]; ok {
-			name = way
+		if own, ok := plans[o.plan].Transports[t.Workloads[origins[o.plan][f.Origin]]]; ok {
+			name = own
 		}
 		out[at] = dataplane.Flow{
 			Start: f.Start, Size: f.Size, Src: uint16(f.Src), Dst: uint16(f.Dst), Class: f.Class, Hash: f.Hash,
-			Transport: uint8(l.HostAt(int(f.Src)).Variant(name).Way),
+			Transport: uint8(l.HostAt(int(f.Src)).Variant(name).Number),
 		}
 		t.Origin[at], t.Groups[at] = int32(origins[o.plan][f.Origin]), int32(f.Group)
 	}
@@ -84,6 +86,15 @@ func (l *Layout) Traffic() (*Traffic, error) {
 	}
 	t.depend(plans, begin, id)
 	for i, p := range plans {
+		if p.Job != nil {
+			// Its flows have the same start time, so their order is the order of generation.
+			p.Job.Name = l.Config.Workload[i].Name
+			if len(p.Flows) > 0 {
+				p.Job.Flow0 = id[begin[i]]
+			}
+			t.Flows.Await(int(p.Job.Flow0), len(p.Flows))
+			t.Jobs = append(t.Jobs, p.Job)
+		}
 		for _, w := range p.Ways {
 			t.Ways = append(t.Ways, Way{id[begin[i]+int(w.Flow)], w.Back, w.Via})
 		}
@@ -91,7 +102,7 @@ func (l *Layout) Traffic() (*Traffic, error) {
 	return t, nil
 }
 
-// named returns the index of a name among those of results.
+// named returns the index of a name in Workloads, and adds it if it is new.
 func (t *Traffic) named(name string) int {
 	i := slices.Index(t.Workloads, name)
 	if i < 0 {
@@ -101,10 +112,10 @@ func (t *Traffic) named(name string) int {
 	return i
 }
 
-// planned is a flow of a plan.
+// planned identifies a flow of a plan.
 type planned struct{ plan, flow int32 }
 
-// flowOrder returns the flows of all plans by start.
+// flowOrder returns the flows of all plans, sorted by start time.
 func flowOrder(plans []*workload.Plan, begin []int, total int) []planned {
 	order := make([]planned, 0, total)
 	for i, p := range plans {
@@ -125,7 +136,7 @@ func flowOrder(plans []*workload.Plan, begin []int, total int) []planned {
 	return order
 }
 
-// depend hands the dependencies of all plans to the flow table.
+// depend sets Waits and adds the dependencies to Flows.
 func (t *Traffic) depend(plans []*workload.Plan, begin []int, id []uint32) {
 	if !slices.ContainsFunc(plans, func(p *workload.Plan) bool { return len(p.Waits) > 0 }) {
 		return
@@ -143,7 +154,7 @@ func (t *Traffic) depend(plans []*workload.Plan, begin []int, id []uint32) {
 	t.Flows.Depend(t.Waits)
 }
 
-// classesOf returns the classes among which a flow's is drawn, with their shares.
+// classesOf returns the classes from which a flow's class is drawn, with their shares.
 func (l *Layout) classesOf(c scenario.ClassChoice) ([]uint8, []float64) {
 	switch {
 	case c.Random != "":
@@ -162,7 +173,7 @@ func (l *Layout) classesOf(c scenario.ClassChoice) ([]uint8, []float64) {
 	return []uint8{uint8(id)}, nil
 }
 
-// classNamed returns the class of an id or of a group, its first.
+// classNamed returns the class of an id, or the first class of a group.
 func (l *Layout) classNamed(name string) uint8 {
 	if id, err := strconv.Atoi(name); err == nil {
 		return uint8(id)

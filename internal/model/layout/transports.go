@@ -15,23 +15,21 @@ import (
 	"github.com/xoff-net/xoff/scheme/cc"
 )
 
-// This file is how flows are carried: the transports of hosts, and telemetry.
-
-// MaxReorder bounds what a receiver keeps out of order.
+// MaxReorder is the maximum number of packets that a receiver keeps out of order.
 const MaxReorder = 1 << 22
 
-// TransportNames returns the names of all transports in order.
+// TransportNames returns the names of all transports, sorted.
 func TransportNames(c *scenario.Config) []string {
 	return slices.Sorted(maps.Keys(c.Hosts.Transports))
 }
 
-// vary makes the transports of a group of hosts.
+// vary fills in the transports of a group of hosts.
 func (h *HostSetting) vary(c *scenario.Config) error {
 	names := TransportNames(c)
-	h.Way = h.Group * (1 + len(names))
+	h.Number = h.Group * (1 + len(names))
 	h.Variants = []*HostSetting{h}
 	for i, name := range names {
-		v := &HostSetting{Hosts: h.Hosts, By: h.By, Group: h.Group, Name: name, Way: h.Way + 1 + i}
+		v := &HostSetting{Hosts: h.Hosts, By: h.By, Group: h.Group, Name: name, Number: h.Number + 1 + i}
 		v.CC.Detach()
 		keys := c.Hosts.Transports[name].Keys
 		if err := c.Apply(keys, "hosts.transports."+name, &v.Hosts); err != nil {
@@ -55,11 +53,11 @@ func (h *HostSetting) Variant(name string) *HostSetting {
 			return v
 		}
 	}
-	panic(fmt.Sprintf("scenario: no transport %q", name)) // Validate has looked
+	panic(fmt.Sprintf("layout: no transport %q", name)) // the names are validated
 }
 
-// relocate moves an error about a key of hosts to the transport that gave the key,
-// nil when it did not.
+// relocate changes an error about a key of hosts to refer to the transport that set the key.
+// It returns nil if the transport did not.
 func (h *HostSetting) relocate(err error, keys scenario.Patch) error {
 	e, ok := err.(*yaml.Error)
 	if !ok {
@@ -78,18 +76,17 @@ func (h *HostSetting) relocate(err error, keys scenario.Patch) error {
 	return nil
 }
 
-// Transports returns the transports of all groups, by their numbers.
+// Transports returns the transports of all groups, by Number.
 func (s *Settings) Transports() []*HostSetting {
-	if s.ways == nil {
+	if s.transports == nil {
 		for _, h := range s.OfHosts {
-			s.ways = append(s.ways, h.Variants...)
+			s.transports = append(s.transports, h.Variants...)
 		}
 	}
-	return s.ways
+	return s.transports
 }
 
-// wants returns what the congestion control of a transport wants switches to
-// write; nil: nothing, or it is not valid.
+// wants returns the telemetry that the congestion control of a transport reads, or nil.
 func (h *HostSetting) wants() *telemetry.Spec {
 	algorithm, err := cc.Algorithms.Get(h.CC.Name)
 	if err != nil {
@@ -107,8 +104,8 @@ func (h *HostSetting) wants() *telemetry.Spec {
 	return &spec
 }
 
-// Telemetry returns what switches write; nil: nothing. Transports agree, or Validate
-// complains.
+// Telemetry returns the telemetry that switches write, or nil. All transports use the same; see
+// package validate.
 func (s *Settings) Telemetry() *telemetry.Spec {
 	for _, h := range s.Transports() {
 		if h.Records != nil {
@@ -126,7 +123,7 @@ func (h *HostSetting) HeaderSize() units.Bytes {
 	return h.Header + h.Telemetry.Header
 }
 
-// AckSize returns the size of an ACK for a sender that wants records.
+// AckSize returns the size of an ACK to a sender that reads the given telemetry.
 func (h *HostSetting) AckSize(records *telemetry.Spec) units.Bytes {
 	if records == nil {
 		return h.Ack.Size
@@ -134,10 +131,10 @@ func (h *HostSetting) AckSize(records *telemetry.Spec) units.Bytes {
 	return h.Ack.Size + h.Telemetry.Ack
 }
 
-// ErrTimeout is what is wrong with a timeout that comes before any ACK can.
-var ErrTimeout = errors.New("everything would be sent again and again")
+// ErrTimeout is the error for a retransmission timeout that expires before an ACK can arrive.
+var ErrTimeout = errors.New("timeout is shorter than the round trip")
 
-// checkTimeouts compares timeouts with the round trip of the fabric.
+// checkTimeouts compares the timeouts with the base RTT.
 func (h *HostSetting) checkTimeouts(rtt units.Time) error {
 	r := &h.Reliability
 	check := func(key string, t units.Time) error {
@@ -145,7 +142,7 @@ func (h *HostSetting) checkTimeouts(rtt units.Time) error {
 			return nil
 		}
 		return yaml.Atf("hosts.reliability."+key,
-			"%w: %s is less than the round trip of %s in an empty network; allowed: %s or more", ErrTimeout, yaml.Show(t), rtt, rtt)
+			"%w: %s (expected at least %s, the round trip in an empty network)", ErrTimeout, yaml.Show(t), rtt)
 	}
 	if r.Name == "irn" {
 		if err := check("rto_low", r.RTOLow); err != nil {
@@ -157,10 +154,10 @@ func (h *HostSetting) checkTimeouts(rtt units.Time) error {
 
 var recoveries = map[string]dataplane.Recovery{"go-back-n": dataplane.GoBackN, "sack": dataplane.SACK, "irn": dataplane.IRN}
 
-// defaultReorder is the window of TCP in packets, as far as the receiver goes.
+// defaultReorder is the default receive window of sack, in packets.
 const defaultReorder = 16384
 
-// Transport is how flows are carried, as their sender knows it.
+// Transport returns the sender's part of a transport. The receiver's part is added later.
 func (l *Layout) Transport(h *HostSetting, rtt units.Time) (dataplane.Transport, error) {
 	algorithm, err := cc.Algorithms.Get(h.CC.Name)
 	if err != nil {
@@ -171,25 +168,25 @@ func (l *Layout) Transport(h *HostSetting, rtt units.Time) (dataplane.Transport,
 		return dataplane.Transport{}, h.CC.Wrong("hosts.cc", err)
 	}
 	r := &h.Reliability
-	way := dataplane.Transport{
-		Control: control, Payload: h.Payload, Header: h.HeaderSize(), CNP: dataplane.CNPFrame,
+	t := dataplane.Transport{
+		Control: control, Payload: h.Payload, Header: h.HeaderSize(), First: h.Unscheduled, CNP: dataplane.CNPFrame,
 		Timeout: r.Timeout, MaxTimeout: r.MaxTimeout,
 		Recovery: recoveries[r.Name], MinTimeout: r.MinRTO, LowTimeout: r.RTOLow, LowPackets: uint32(r.Few), Window: uint32(r.Window),
 	}
 	if h.CNP.Mode == "ack" {
-		way.CNP = dataplane.CNPInAck
+		t.CNP = dataplane.CNPInAck
 	}
-	if way.Window == 0 {
-		way.Window = defaultReorder
-		if way.Recovery == dataplane.IRN {
-			way.Window = l.bdpPackets(way.Payload+way.Header, rtt)
+	if t.Window == 0 {
+		t.Window = defaultReorder
+		if t.Recovery == dataplane.IRN {
+			t.Window = l.bdpPackets(t.Payload+t.Header, rtt)
 		}
 	}
-	return way, nil
+	return t, nil
 }
 
-// bdpPackets is the bandwidth-delay product of the fastest host, in packets,
-// rounded up: the cap of IRN's BDP-FC.
+// bdpPackets returns the bandwidth-delay product of the fastest host in packets, rounded up:
+// the window of IRN's BDP-FC.
 func (l *Layout) bdpPackets(packet units.Bytes, rtt units.Time) uint32 {
 	most := units.Bytes(0)
 	for host := range l.Graph.Hosts {
@@ -198,20 +195,19 @@ func (l *Layout) bdpPackets(packet units.Bytes, rtt units.Time) uint32 {
 	return uint32(min(MaxReorder, max(1, (most+packet-1)/packet)))
 }
 
-// answer adds to a transport what the receiving host decides. From is the sender's
-// view of it.
-func (l *Layout) answer(way dataplane.Transport, from, receiver *HostSetting) dataplane.Transport {
+// receivedBy adds the receiver's part to a transport. From is the setting of the sender.
+func (l *Layout) receivedBy(t dataplane.Transport, from, receiver *HostSetting) dataplane.Transport {
 	h := receiver.Variant(from.Name)
-	way.AckSize, way.AckEvery = h.AckSize(from.Records), h.Ack.Every
+	t.AckSize, t.AckEvery = h.AckSize(from.Records), h.Ack.Every
 	if mask, ok := l.Masks[h.Ack.Class]; ok {
-		way.AckClass = mask.Lowest()
+		t.AckClass = mask.Lowest()
 	} else {
-		way.AckClass = dataplane.ClassOfData
+		t.AckClass = dataplane.ClassOfData
 	}
-	way.AckQueue = way.AckClass
-	if q := l.Config.Compat.AckQueue; q != 0 && way.AckClass == dataplane.ClassOfData {
-		way.AckQueue = uint8(q)
+	t.AckQueue = t.AckClass
+	if q := l.Config.Compat.AckQueue; q != 0 && t.AckClass == dataplane.ClassOfData {
+		t.AckQueue = uint8(q)
 	}
-	way.CNPEvery, way.NackEvery = h.CNP.Interval, h.Reliability.NackInterval
-	return way
+	t.CNPEvery, t.NackEvery = h.CNP.Interval, h.Reliability.NackInterval
+	return t
 }

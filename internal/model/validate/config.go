@@ -1,5 +1,5 @@
-// Package validate finds what is wrong with a scenario beyond what decoding can see:
-// ranges, names that refer to each other, what fits into what.
+// Package validate checks a decoded scenario: ranges, references between keys, and whether
+// schemes, links and buffers fit together. Package fabric validates every scenario with it.
 package validate
 
 import (
@@ -22,21 +22,20 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Bounds of single keys. They keep every product of the model within 64 bits.
+// Limits of single keys. They keep every product in the simulator within 64 bits.
 const (
 	maxCell     = 4096 * units.Byte
 	maxOverhead = 1000 * units.Byte
 	maxFlaps    = 1000
 )
 
-// Scenario validates a scenario and returns its layout. Errors say where the key was
-// written.
+// Scenario validates a scenario and returns its layout. Errors have the location of the key.
 func Scenario(c *scenario.Config) (*layout.Layout, error) { return located(c, true) }
 
-// Fabric is Scenario without Fits: the segments of a buffer may exceed its size.
+// Fabric validates like Scenario, but does not check Fits.
 func Fabric(c *scenario.Config) (*layout.Layout, error) { return located(c, false) }
 
-// Fits reports buffers whose segments exceed their size.
+// Fits returns an error if private segments and headroom exceed the buffer of a switch.
 func Fits(l *layout.Layout) error { return l.Config.Locate(fabric{l}.checkBuffers()) }
 
 func located(c *scenario.Config, fits bool) (*layout.Layout, error) {
@@ -76,10 +75,10 @@ func check(cfg *scenario.Config, fits bool) (*layout.Layout, error) {
 	return l, yaml.First(f.checkFaults(), f.checkWorkloads(), f.checkProbes())
 }
 
-// checker checks what needs no fabric.
+// checker has the checks that need no topology.
 type checker struct{ *scenario.Config }
 
-// maxTick is more than any simulator rounds times by.
+// maxTick is the maximum of compat.tick; simulators round to nanoseconds.
 const maxTick = units.Microsecond
 
 func (c checker) checkCompat() error {
@@ -93,7 +92,7 @@ func (c checker) checkCompat() error {
 	)
 }
 
-// printable reports whether a name can stand in a table and in a file.
+// printable reports whether a name can be used in tables and files.
 func printable(s string) bool {
 	if !utf8.ValidString(s) || strings.TrimSpace(s) != s || len(s) > 200 {
 		return false
@@ -102,28 +101,28 @@ func printable(s string) bool {
 }
 
 func (c checker) checkName() error {
-	if c.Name == "" || !printable(c.Name) || strings.ContainsAny(c.Name, `/\`) { // results go to a folder of that name
-		return yaml.Atf("name", "%q is not a name; allowed: printable text without slashes and without spaces around it", c.Name)
+	if c.Name == "" || !printable(c.Name) || strings.ContainsAny(c.Name, `/\`) { // the folder of results has this name
+		return yaml.Atf("name", "%q is not a valid name (expected printable text without slashes or surrounding spaces)", c.Name)
 	}
 	return nil
 }
 
 func (c checker) checkClasses() error {
 	if len(c.Classes) == 0 {
-		return yaml.Atf("classes", "there are none; allowed: at least one group")
+		return yaml.Atf("classes", "there are no classes (expected at least one group)")
 	}
 	var owner [mmu.Classes]string
 	for _, name := range c.GroupNames() {
 		g := c.Classes[name]
 		path := "classes." + name
 		if !yaml.Name(name) {
-			return yaml.Atf(path, "%q cannot name a group; allowed: a letter, then letters, digits, - and _", name)
+			return yaml.Atf(path, "%q is not a valid group name (expected a letter, then letters, digits, - and _)", name)
 		}
 		if err := yaml.Words(path, reflect.ValueOf(g)); err != nil {
 			return err
 		}
 		if len(g.IDs) == 0 {
-			return yaml.Atf(path+".ids", "the group is empty; allowed: ids 0 to %d", mmu.Classes-1)
+			return yaml.Atf(path+".ids", "the group is empty (expected ids 0 to %d)", mmu.Classes-1)
 		}
 		for i, id := range g.IDs {
 			at := fmt.Sprintf("%s.ids[%d]", path, i)
@@ -131,7 +130,7 @@ func (c checker) checkClasses() error {
 				return err
 			}
 			if owner[id] != "" {
-				return yaml.Atf(at, "class %d is in group %s already; allowed: each class once", id, owner[id])
+				return yaml.Atf(at, "class %d is also in group %s (expected each class once)", id, owner[id])
 			}
 			owner[id] = name
 		}
@@ -142,7 +141,7 @@ func (c checker) checkClasses() error {
 // group checks the name of a group of classes.
 func (c checker) group(path, name string) error { return yaml.OneOf(path, name, c.GroupNames()...) }
 
-// sameClass is the class of ACKs that travel in the class of their data.
+// sameClass is the value of hosts.ack.class for ACKs in the class of their data.
 const sameClass = "same"
 
 func (c checker) ackClass(path, name string) error {
@@ -184,14 +183,14 @@ func (c checker) checkScheduler() error {
 				return err
 			}
 			if covered&masks[g] != 0 {
-				return yaml.Atf(at, "group %s is scheduled already; allowed: each group once", g)
+				return yaml.Atf(at, "group %s is listed twice (expected each group once)", g)
 			}
 			covered |= masks[g]
 		}
 	}
 	for _, name := range c.GroupNames() {
 		if covered&masks[name] == 0 && len(s.Groups) > 0 {
-			return yaml.Atf(path, "group %s is not scheduled; allowed: every group in strict or groups", name)
+			return yaml.Atf(path, "group %s is not scheduled (expected every group in strict or groups)", name)
 		}
 	}
 	return nil
@@ -214,7 +213,7 @@ func (c checker) checkECN() error {
 			return err
 		}
 		if !slices.Contains(marked, g) {
-			return yaml.Atf(at, "group %s is not marked; allowed: %s", g, strings.Join(marked, ", "))
+			return yaml.Atf(at, "group %s is not marked (allowed: %s)", g, strings.Join(marked, ", "))
 		}
 	}
 	return nil
@@ -230,7 +229,7 @@ func (c checker) checkHosts() error {
 		return err
 	}
 	if frame := h.Payload + h.Header; frame > layout.MaxFrame {
-		return yaml.Or(yaml.Atf("hosts.payload", "with its header a packet has %d bytes; allowed: at most %d", int64(frame),
+		return yaml.Or(yaml.Atf("hosts.payload", "payload and header add up to %d bytes (expected at most %d)", int64(frame),
 			int64(layout.MaxFrame)), "hosts.header")
 	}
 	r := &h.Reliability
@@ -240,6 +239,7 @@ func (c checker) checkHosts() error {
 		c.ackClass("hosts.ack.class", h.Ack.Class),
 		yaml.Words("hosts", reflect.ValueOf(*h)),
 		yaml.Positive("hosts.cnp.interval", h.CNP.Interval),
+		yaml.Within("hosts.unscheduled", h.Unscheduled, 0, layout.MaxFlow),
 		yaml.Positive("hosts.reliability.timeout", r.Timeout),
 		yaml.Positive("hosts.reliability.min_rto", r.MinRTO),
 		yaml.Positive("hosts.reliability.rto_low", r.RTOLow),
@@ -266,16 +266,16 @@ func (c checker) checkRun() error {
 		return err
 	case r.Arrivals > r.Stop.AtMost:
 		return yaml.Or(yaml.Atf("run.arrivals",
-			"flows arrive for %s but the run ends after %s; allowed: at most run.stop.at_most", r.Arrivals, r.Stop.AtMost), "run.stop.at_most")
+			"flows arrive until %s, but the run ends at %s (expected at most run.stop.at_most)", r.Arrivals, r.Stop.AtMost), "run.stop.at_most")
 	case r.Measure.To != 0 && r.Measure.From >= r.Measure.To:
-		return yaml.Atf("run.measure.from", "from %s to %s is no time; allowed: from before to", r.Measure.From, r.Measure.To)
+		return yaml.Atf("run.measure.from", "from must be before to: from %s to %s", r.Measure.From, r.Measure.To)
 	case r.Measure.From >= r.Arrivals:
-		return yaml.Atf("run.measure.from", "no flow starts at or after %s; allowed: less than run.arrivals, %s", r.Measure.From, r.Arrivals)
+		return yaml.Atf("run.measure.from", "no flow starts at or after %s (expected less than run.arrivals, %s)", r.Measure.From, r.Arrivals)
 	}
 	return nil
 }
 
-// maxBuckets bounds the statistics that are kept per group of flows.
+// maxBuckets is the maximum number of size buckets.
 const maxBuckets = 100
 
 func (c checker) checkOutput() error {
@@ -289,7 +289,7 @@ func (c checker) checkOutput() error {
 		return err
 	}
 	if len(o.SizeBuckets) > maxBuckets {
-		return yaml.Atf("output.size_buckets", "there are %d buckets; allowed: at most %d", len(o.SizeBuckets), maxBuckets)
+		return yaml.Atf("output.size_buckets", "there are %d buckets (expected at most %d)", len(o.SizeBuckets), maxBuckets)
 	}
 	for i, b := range o.SizeBuckets {
 		path := fmt.Sprintf("output.size_buckets[%d]", i)
@@ -297,18 +297,18 @@ func (c checker) checkOutput() error {
 			return err
 		}
 		if i > 0 && b <= o.SizeBuckets[i-1] {
-			return yaml.Atf(path, "%s does not come after %s; allowed: rising sizes", b, o.SizeBuckets[i-1])
+			return yaml.Atf(path, "%s is not larger than %s (expected increasing sizes)", b, o.SizeBuckets[i-1])
 		}
 	}
 	return nil
 }
 
-// checkTransports checks what needs no fabric.
+// checkTransports checks the names and keys of transports.
 func (c checker) checkTransports() error {
 	for _, name := range layout.TransportNames(c.Config) {
 		at := "hosts.transports." + name
 		if !yaml.Name(name) {
-			return yaml.Atf(at, "%q cannot name a transport; allowed: a letter, then letters, digits, - and _", name)
+			return yaml.Atf(at, "%q is not a valid name of a transport (expected a letter, then letters, digits, - and _)", name)
 		}
 		t := reflect.TypeFor[scenario.Hosts]()
 		allowed := yaml.KeysWithin(t, "transport")
@@ -316,7 +316,7 @@ func (c checker) checkTransports() error {
 			switch {
 			case slices.Contains(allowed, k):
 			case slices.Contains(yaml.KeyNames(t), k):
-				return yaml.Atf(at+"."+k, "%s cannot be set for a transport; allowed: %s", k, strings.Join(allowed, ", "))
+				return yaml.Atf(at+"."+k, "%s cannot be set for a transport (allowed: %s)", k, strings.Join(allowed, ", "))
 			default:
 				return &yaml.Error{Path: at, Err: registry.Unknown("key", k, allowed), Key: k}
 			}
@@ -325,14 +325,14 @@ func (c checker) checkTransports() error {
 	return nil
 }
 
-// checkTransport checks the name of a transport; none is the hosts' own.
+// checkTransport checks that a transport exists. An empty name is the default transport.
 func (c checker) checkTransport(path, name string) error {
 	if name == "" {
 		return nil
 	}
 	names := layout.TransportNames(c.Config)
 	if len(names) == 0 {
-		return yaml.Atf(path, "there is no transport %q; allowed: names in hosts.transports", name)
+		return yaml.Atf(path, "there is no transport %q (expected a name in hosts.transports)", name)
 	}
 	return yaml.OneOf(path, name, names...)
 }

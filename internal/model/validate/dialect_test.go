@@ -24,10 +24,10 @@ func TestDialects(t *testing.T) {
 		}
 	}
 	if err := sameDialect("a", pfc, "b", none); err != nil {
-		t.Errorf("a port without flow control obeys pauses, but %v", err)
+		t.Errorf("ports with and without flow control: %v", err)
 	}
 	err := sameDialect("dci0.port4", foreign{}, "dci1.port4", pfc)
-	if want := "switch.flow_control: dci0.port4 speaks credits but dci1.port4 at the other end of the cable speaks PFC; allowed: flow control that speaks the same at both ends"; err == nil || err.Error() != want {
+	if want := "switch.flow_control: dci0.port4 uses credits, but its peer dci1.port4 uses PFC (expected the same at both ends)"; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 }

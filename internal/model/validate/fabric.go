@@ -3,7 +3,6 @@ package validate
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
@@ -21,10 +20,10 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// fabric checks what overrides, cables and flows make of a scenario.
+// fabric has the checks that need the layout.
 type fabric struct{ *layout.Layout }
 
-// checkSettings checks what overrides made, as if it stood in switch and hosts.
+// checkSettings repeats the checks of switch and hosts for every setting.
 func (f fabric) checkSettings() error {
 	for _, s := range slices.Concat(f.OfSwitches, f.OfPorts) {
 		cfg := *f.Config
@@ -44,8 +43,8 @@ func (f fabric) checkSettings() error {
 	return nil
 }
 
-// checkLinks checks what the two ends of a cable must agree on, and that every
-// frame that can come fits the ports on its way.
+// checkLinks checks that the two ends of a link use the same flow control frames, and that
+// frames do not exceed the MTU of ports.
 func (f fabric) checkLinks() error {
 	for node := f.Graph.Hosts; node < f.Graph.Nodes(); node++ {
 		for i, e := range f.PortEnds()[node] {
@@ -54,7 +53,7 @@ func (f fabric) checkLinks() error {
 			largest := max(f.LargestFrom(e.To), f.LargestFrom(node))
 			if here.MTU != 0 && largest > here.MTU {
 				return f.OfSwitch(here, yaml.Atf("switch.mtu",
-					"%s takes frames of %s, but hosts send %s; allowed: %s or more, or a smaller hosts.payload", name,
+					"MTU of %s is %s, but hosts send frames of %s (expected %s or more, or a smaller hosts.payload)", name,
 					yaml.Show(here.MTU), yaml.Show(largest), yaml.Show(largest)))
 			}
 			if e.To < f.Graph.Hosts {
@@ -69,7 +68,7 @@ func (f fabric) checkLinks() error {
 				err = sameDialect(name, x, there, y)
 			}
 			if err != nil {
-				// The one that an override changed is the one to look at.
+				// Blame the port with more overrides.
 				if len(here.By) < len(peer.By) {
 					here = peer
 				}
@@ -85,31 +84,30 @@ func (f fabric) portName(node, port int) string {
 	return name
 }
 
-// sameDialect checks that two ports at the ends of a cable understand each other.
+// sameDialect checks that the two ends of a link use the same flow control frames.
 func sameDialect(portA string, a flowctl.Scheme, portB string, b flowctl.Scheme) error {
 	x, y := a.Properties().Dialect, b.Properties().Dialect
 	if x == y {
 		return nil
 	}
 	return yaml.Atf("switch.flow_control",
-		"%s speaks %s but %s at the other end of the cable speaks %s; allowed: flow control that speaks the same at both ends",
+		"%s uses %s, but its peer %s uses %s (expected the same at both ends)",
 		portA, x, portB, y)
 }
 
-// checkSchemes tries the constructors of the chosen schemes, which check their
-// parameters.
+// checkSchemes calls the constructors of the selected schemes, which check their parameters.
 func (f fabric) checkSchemes() error {
 	type kind struct {
 		s     *layout.Setting
 		ports int
 		rate  units.Rate
 	}
-	seen := make(map[kind]bool) // alike switches and ports are checked once
+	seen := make(map[kind]bool) // identical switches and ports are checked once
 	for node := f.Graph.Hosts; node < f.Graph.Nodes(); node++ {
 		s, ends := f.SwitchAt(node), f.PortEnds()[node]
 		if k := (kind{s: s, ports: len(ends)}); !seen[k] {
 			seen[k] = true
-			if err := f.checkPolicy(&s.Switch, node); err != nil {
+			if err := f.checkSwitch(&s.Switch, node); err != nil {
 				return f.OfSwitch(s, err)
 			}
 		}
@@ -143,19 +141,14 @@ func (f fabric) checkSchemes() error {
 	return f.checkTelemetry()
 }
 
-// checkPolicy checks the schemes of a whole switch.
-func (f fabric) checkPolicy(s *scenario.Switch, node int) error {
-	policy, err := buffer.Policies.Get(s.Policy.Name)
-	if err != nil {
-		return yaml.At("switch.policy.name", err)
+// checkSwitch checks the schemes of a whole switch.
+func (f fabric) checkSwitch(s *scenario.Switch, node int) error {
+	var rates []units.Rate
+	for _, e := range f.PortEnds()[node] {
+		rates = append(rates, e.Rate)
 	}
-	ends := f.PortEnds()[node]
-	env := buffer.Env{View: mmu.NewLedger(mmu.Spec{Ports: len(ends), Size: s.Buffer.Size, Kinds: f.Kinds}).View()}
-	for i := range ends {
-		env.Rates = append(env.Rates, ends[i].Rate)
-	}
-	if _, err := policy.New(s.Policy.Params, env); err != nil {
-		return s.Policy.Wrong("switch.policy", err)
+	if err := f.checkPolicy(s, rates); err != nil {
+		return err
 	}
 	if _, err := deadlock.Handlers.Get(s.Deadlock.Name); err != nil {
 		return yaml.At("switch.deadlock.name", err)
@@ -163,32 +156,25 @@ func (f fabric) checkPolicy(s *scenario.Switch, node int) error {
 	return nil
 }
 
-// checkPartner checks that a port runs a flow control that the policy of its switch relies
-// on.
-func (f fabric) checkPartner(s *layout.Setting, rate units.Rate) error {
+// checkPolicy checks the policy of a switch whose ports have the given rates.
+func (f fabric) checkPolicy(s *scenario.Switch, rates []units.Rate) error {
 	policy, err := buffer.Policies.Get(s.Policy.Name)
 	if err != nil {
 		return yaml.At("switch.policy.name", err)
 	}
-	view := mmu.NewLedger(mmu.Spec{Ports: 1, Size: s.Buffer.Size, Kinds: f.Kinds}).View()
-	p, err := policy.New(s.Policy.Params, buffer.Env{View: view, Rates: []units.Rate{rate}})
-	if err != nil {
+	view := mmu.NewLedger(mmu.Spec{Ports: len(rates), Size: s.Buffer.Size, Kinds: f.Kinds}).View()
+	if _, err := policy.New(s.Policy.Params, buffer.Env{View: view, Rates: rates}); err != nil {
 		return s.Policy.Wrong("switch.policy", err)
 	}
-	partnered, ok := p.(buffer.Partnered)
-	if !ok || slices.Contains(partnered.FlowControls(), s.FlowControl.Name) {
-		return nil
-	}
-	return yaml.Atf("switch.flow_control.name", "%s does not place frames as policy %s relies on; allowed: %s",
-		s.FlowControl.Name, s.Policy.Name, strings.Join(partnered.FlowControls(), ", "))
+	return nil
 }
 
 // checkPort checks the schemes of a port.
 func (f fabric) checkPort(s *layout.Setting, rate units.Rate) error {
-	if _, err := s.Flow(); err != nil {
+	if err := f.checkPolicy(&s.Switch, []units.Rate{rate}); err != nil { // limit of the port
 		return err
 	}
-	if err := f.checkPartner(s, rate); err != nil {
+	if _, err := s.Flow(); err != nil {
 		return err
 	}
 	if _, err := f.Scheduler(&s.Scheduler, rate); err != nil {
@@ -201,7 +187,7 @@ func (f fabric) checkPort(s *layout.Setting, rate units.Rate) error {
 	return err
 }
 
-// checkFlow asks the flow control of every port whether it fits there.
+// checkFlow calls the check of every port's flow control.
 func (f fabric) checkFlow() error {
 	for node := range f.Graph.Nodes() {
 		for i, e := range f.PortEnds()[node] {
@@ -227,18 +213,25 @@ func (f fabric) checkFlow() error {
 	return nil
 }
 
-// lineChecker is a parameter struct that must fit the line rate of every host.
+// lineChecker is implemented by parameters that depend on the line rate of the host.
 type lineChecker interface{ CheckLine(units.Rate) error }
 
-// checkDeadlock tries the handlers on switches of two ports, so that a mistake in
-// their parameters is found here and not when the engine is built.
+// checkDeadlock constructs the deadlock handlers on switches with two ports, to check their
+// parameters.
 func (f fabric) checkDeadlock() error {
-	seen := make(map[*layout.Setting]bool)
+	seen := make(map[string]bool) // by the settings of a switch and its ports
 	for node := f.Graph.Hosts; node < f.Graph.Nodes(); node++ {
-		if seen[f.SwitchAt(node)] {
+		settings := []*layout.Setting{f.SwitchAt(node)}
+		for i := range f.PortEnds()[node] {
+			if s := f.PortAt(node, i); !slices.Contains(settings, s) {
+				settings = append(settings, s)
+			}
+		}
+		id := fmt.Sprint(settings) // addresses
+		if seen[id] {
 			continue
 		}
-		seen[f.SwitchAt(node)] = true
+		seen[id] = true
 		spec, err := f.Switch(node, &route.Table{})
 		if err != nil {
 			return err
@@ -252,33 +245,33 @@ func (f fabric) checkDeadlock() error {
 	return nil
 }
 
-// noDriver drives nothing.
+// noDriver is a driver that does nothing.
 type noDriver struct{}
 
 func (noDriver) Transmit(int, *packet.Packet, packet.Ext, units.Time) {}
 func (noDriver) ArmTx(int, units.Time)                                {}
 func (noDriver) ArmWake(units.Time)                                   {}
 
-// absurd is more headroom than any buffer has; sums of it still fit 64 bits.
+// absurd is an upper bound of headroom that is larger than any buffer; sums still fit 64 bits.
 const absurd units.Bytes = 1 << 48
 
-// checkChips checks that links fit the ports of every switch.
+// checkChips checks that no switch has more links than ports.
 func (f fabric) checkChips() error {
 	for node := f.Graph.Hosts; node < f.Graph.Nodes(); node++ {
 		s := f.SwitchAt(node)
 		if s.Buffer.ReserveFor == "chip" && s.Ports == 0 {
 			return f.OfSwitch(s, yaml.Atf("switch.buffer.reserve_for",
-				"the chip has no number of ports; allowed: chip together with switch.ports, or cabled"))
+				"chip needs switch.ports, which is not set; fix: set switch.ports, or use cabled"))
 		}
 		if n := len(f.PortEnds()[node]); s.Ports != 0 && n > s.Ports {
-			return f.OfSwitch(s, yaml.Atf("switch.ports", "%s has %d links; allowed: %d to %d", f.Graph.Names[node], n, n, sim.MaxPorts))
+			return f.OfSwitch(s, yaml.Atf("switch.ports", "%s has %d links (expected %d to %d ports)", f.Graph.Names[node], n, n, sim.MaxPorts))
 		}
 	}
 	return nil
 }
 
-// checkBuffers checks that private segments and headroom leave something to
-// share in every switch.
+// checkBuffers checks that private segments and headroom leave a shared segment in every
+// switch.
 func (f fabric) checkBuffers() error {
 	for node := f.Graph.Hosts; node < f.Graph.Nodes(); node++ {
 		s := f.SwitchAt(node)
@@ -306,15 +299,15 @@ func (f fabric) checkBuffer(cfg *scenario.Switch, node int) error {
 	}
 	if taken >= cfg.Buffer.Size {
 		err := yaml.Atf("switch.buffer.size",
-			"private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, smaller private segments, or less headroom (or insurance)", name, int64(taken), int64(cfg.Buffer.Size))
+			"private segments and headroom of %s need %d bytes, but its buffer has %d; fix: use a larger buffer, fewer lossless classes, smaller private segments, or less headroom (or insurance)", name, int64(taken), int64(cfg.Buffer.Size))
 		return yaml.Or(err, "switch.buffer.private_per_queue", "switch.flow_control.minimum", "switch.flow_control.headroom", f.Config.LongestDelay(),
 			"switch.ports", "classes", "topology")
 	}
 	return nil
 }
 
-// checkPFC checks that pauses can be refreshed before they run out: a scheme that
-// promises to lose nothing could not keep its promise otherwise.
+// checkPFC checks that pauses can be refreshed before they expire, on ports whose flow control
+// promises to be lossless.
 func (f fabric) checkPFC() error {
 	for node := f.Graph.Hosts; node < f.Graph.Nodes(); node++ {
 		for i := range f.PortEnds()[node] {
@@ -325,7 +318,7 @@ func (f fabric) checkPFC() error {
 			s := f.PortAt(node, i)
 			if least := port.MinQuanta(); s.PFC.Quanta < least {
 				return f.OfSwitch(s, yaml.Atf("switch.pfc.quanta",
-					"%d quanta of 64 bytes are too short to be refreshed: half of them must last for a frame of %d bytes and a PFC frame; allowed: %d to 65535, or hold: indefinite",
+					"%d quanta of 64 bytes expire before a refresh: half of them must cover a frame of %d bytes and a PFC frame (expected %d to 65535, or hold: indefinite)",
 					s.PFC.Quanta, int64(max(port.MTU, port.MTUOut)), least))
 			}
 		}
@@ -333,15 +326,14 @@ func (f fabric) checkPFC() error {
 	return nil
 }
 
-// checkReceive checks the receive side of slow hosts.
+// checkReceive checks hosts.receive.
 func (f fabric) checkReceive() error {
 	for i, h := range f.Config.Hosts.Receive.Hosts {
 		if f.Host(h) < 0 {
 			return f.noHost(fmt.Sprintf("hosts.receive.hosts[%d]", i), h)
 		}
 	}
-	// The first host of each kind stands for the others; those on other cables
-	// are checked when they have a slow receiver.
+	// Check one host per setting, and all hosts that receive slowly: their links may differ.
 	seen := make(map[*layout.HostSetting]bool)
 	for node := range f.Graph.Hosts {
 		h := f.HostAt(node)
@@ -377,20 +369,20 @@ func (f fabric) checkReceiver(r *scenario.Receive, node int) error {
 	port := f.PortSpecs(node)[0]
 	lossless := port.Queues()
 	if need := lossless*r.Xoff + scheme.Reserve(&port); r.Buffer < need {
-		return yaml.Atf(path+".buffer", "%s do not hold xoff and headroom of %d lossless classes; allowed: %s or more", r.Buffer,
+		return yaml.Atf(path+".buffer", "%s is too small for xoff and headroom of %d lossless classes (expected %s or more)", r.Buffer,
 			lossless, need)
 	}
 	return nil
 }
 
-// noHost says that a host does not exist.
+// noHost returns an error for a host that does not exist.
 func (f fabric) noHost(path, name string) error {
 	names := f.Graph.Names[:f.Graph.Hosts]
-	allowed := topo.Brief(names)
+	expected := topo.Brief(names)
 	if last := fmt.Sprintf("host%d", len(names)-1); names[len(names)-1] == last {
-		allowed = names[0] + " to " + last
+		expected = names[0] + " to " + last
 	}
-	return yaml.Atf(path, "there is no host %q; allowed: %s", name, allowed)
+	return yaml.Atf(path, "there is no host %q (expected %s)", name, expected)
 }
 
 func (f fabric) checkRouting() error {
@@ -423,7 +415,7 @@ func (f fabric) checkRouting() error {
 	return nil
 }
 
-// checkTelemetry checks that switches can write what transports want to read.
+// checkTelemetry checks the telemetry that congestion control reads.
 func (f fabric) checkTelemetry() error {
 	spec := f.Telemetry()
 	if spec == nil {
@@ -432,12 +424,12 @@ func (f fabric) checkTelemetry() error {
 	for _, h := range f.Transports() {
 		if h.Records != nil && *h.Records != *spec {
 			return f.OfHost(h, yaml.Atf("hosts.cc",
-				"%s reads telemetry in format %s of bytes %s, but others read format %s of bytes %s; allowed: one kind of records in a fabric", h.CC.Name, h.Records.Format, h.Records.Counter, spec.Format, spec.Counter))
+				"%s reads telemetry in format %s with byte counter %s, but other transports read format %s with byte counter %s (expected one format per fabric)", h.CC.Name, h.Records.Format, h.Records.Counter, spec.Format, spec.Counter))
 		}
 	}
 	for _, h := range f.Transports() {
 		if frame := max(h.Payload+h.HeaderSize(), h.AckSize(spec)); frame > layout.MaxFrame {
-			return f.OfHost(h, yaml.Atf("hosts.telemetry", "with room for telemetry a packet has %d bytes; allowed: at most %d",
+			return f.OfHost(h, yaml.Atf("hosts.telemetry", "a packet with telemetry has %d bytes (expected at most %d)",
 				int64(frame), int64(layout.MaxFrame)))
 		}
 	}
@@ -453,7 +445,7 @@ func (f fabric) checkTelemetry() error {
 			if dst != src {
 				if n := len(f.Path(src, dst)) - 1; n > telemetry.MaxHops {
 					return yaml.Or(yaml.Atf("hosts.cc",
-						"from %s to %s there are %d switches; allowed: at most %d with congestion control that reads telemetry",
+						"there are %[3]d switches from %[1]s to %[2]s (expected at most %[4]d with congestion control that reads telemetry)",
 						f.Graph.Names[src], f.Graph.Names[dst], n, telemetry.MaxHops), "hosts.cc.name", "topology")
 				}
 			}
@@ -462,7 +454,7 @@ func (f fabric) checkTelemetry() error {
 	for i, p := range f.Config.Routing.Pinned {
 		if len(p.Via) > telemetry.MaxHops {
 			return yaml.Atf(fmt.Sprintf("routing.pinned[%d].via", i),
-				"there are %d switches; allowed: at most %d with congestion control that reads telemetry", len(p.Via), telemetry.MaxHops)
+				"the route has %d switches (expected at most %d with congestion control that reads telemetry)", len(p.Via), telemetry.MaxHops)
 		}
 	}
 	return nil

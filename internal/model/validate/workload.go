@@ -17,9 +17,9 @@ func (f fabric) checkWorkloads() error {
 		path := layout.WorkloadPath(i)
 		switch {
 		case w.Name == "" || !printable(w.Name):
-			return yaml.Atf(path+".name", "%q is not a name; allowed: printable text without spaces around it", w.Name)
+			return yaml.Atf(path+".name", "%q is not a valid name (expected printable text without surrounding spaces)", w.Name)
 		case names[w.Name]:
-			return yaml.Atf(path+".name", "%q is the name of another workload; allowed: each name once", w.Name)
+			return yaml.Atf(path+".name", "%q is also the name of another workload (expected unique names)", w.Name)
 		}
 		names[w.Name] = true
 		if err := (checker{f.Config}).checkTransport(path+".transport", w.Transport); err != nil {
@@ -32,18 +32,21 @@ func (f fabric) checkWorkloads() error {
 				}
 			}
 		}
+		if _, ok := w.Params.(workload.Placer); ok && f.Config.Compat.Ties == "insertion" {
+			return yaml.Atf("compat.ties", "workload %s is a job, which needs the order by key (expected key)", w.Name)
+		}
 		n, err := f.expectedFlows(i)
 		if err != nil {
 			return err
 		}
 		if expected += n; expected > layout.MaxFlows {
-			return yaml.Atf(path, "this makes about %.0f flows; allowed: at most %d in a run", expected, layout.MaxFlows)
+			return yaml.Atf(path, "the workloads up to this one have about %.0f flows (expected at most %d)", expected, layout.MaxFlows)
 		}
 	}
 	return nil
 }
 
-// expectedFlows checks a workload and estimates how many flows it makes.
+// expectedFlows checks a workload and estimates its number of flows.
 func (f fabric) expectedFlows(i int) (float64, error) {
 	g, e, err := f.Generator(i)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package capture writes what passes ports of a run as a capture file: the frames that a
-// real wire would carry, with comments that say what no frame says.
+// Package capture writes the frames at selected ports of a run to a pcapng file, for xoff
+// run --pcap. Headers are real; comments add what no frame contains.
 package capture
 
 import (
@@ -16,29 +16,29 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Spec says what is captured.
+// Spec selects what is captured.
 type Spec struct {
 	Ports    string // patterns of topo.Graph.PortsLike
 	From, To units.Time
-	Limit    units.Bytes // of the file
+	Limit    units.Bytes // size of the file
 }
 
-// Check rejects what makes no capture.
+// Check validates the spec.
 func (s *Spec) Check() error {
 	if s.To <= s.From {
-		return fmt.Errorf("from %s to %s is no time; allowed: from before to", s.From, s.To)
+		return fmt.Errorf("from is %s and to is %s (expected from before to)", s.From, s.To)
 	}
 	if s.Limit < MinLimit {
-		return fmt.Errorf("the limit of %s is too small; allowed: %s or more", s.Limit, MinLimit)
+		return fmt.Errorf("the limit is %s (expected at least %s)", s.Limit, MinLimit)
 	}
 	return nil
 }
 
-// MinLimit is the smallest file that there can be something in.
+// MinLimit is the smallest file that can contain frames.
 const MinLimit = 4 * units.KB
 
-// Capture collects frames at every node while it runs, and writes them in order of time,
-// then of nodes, when it is told that all nodes have come that far.
+// Capture collects frames at every node during a run. Flush writes them in order of time,
+// then of nodes.
 type Capture struct {
 	spec   Spec
 	nodes  []*node
@@ -47,15 +47,15 @@ type Capture struct {
 	hosts  []*dataplane.NICSpec
 	w      writer
 	frames int
-	last   units.Time // of the last frame that was written
+	last   units.Time // time of the last written frame
 	full   bool       // the limit is reached
 	due    []*record
 }
 
-// New makes a capture, which Bind completes.
+// New returns a capture. Call Sink for every node, then Bind and Open.
 func New(spec Spec) *Capture { return &Capture{spec: spec} }
 
-// Sink returns what watches a node.
+// Sink returns the sink of a node.
 func (c *Capture) Sink(number int) probe.Sink {
 	for len(c.nodes) <= number {
 		c.nodes = append(c.nodes, nil)
@@ -64,14 +64,14 @@ func (c *Capture) Sink(number int) probe.Sink {
 	return c.nodes[number]
 }
 
-// port is one whose frames are captured.
+// port is a captured port.
 type port struct {
 	iface      uint32
 	here, peer frame.MAC
 	peerName   string
 }
 
-// Bind tells the capture the fabric and its flows, before the run.
+// Bind sets the fabric and its flows before the run.
 func (c *Capture) Bind(g *topo.Graph, flows *dataplane.Flows, hosts []*dataplane.NICSpec) error {
 	c.graph, c.flows, c.hosts = g, flows, hosts
 	chosen, err := g.PortsLike(c.spec.Ports)
@@ -97,12 +97,12 @@ func (c *Capture) Bind(g *topo.Graph, flows *dataplane.Flows, hosts []*dataplane
 	return nil
 }
 
-// about is what the file says of itself.
-const about = "Frames of a simulated run. Headers are real ones, payload is zeros and as long as simulated; " +
-	"a frame can be longer or shorter than the simulated one, whose header has the size that the scenario says. " +
-	"Frames that leave have the time of their first bit, frames that come that of their last."
+// about is the comment of the file.
+const about = "Frames of a simulated run. Headers are real; payload is zeros, as long as in the simulation. " +
+	"A frame can be longer or shorter than the simulated one, whose header size is set by the scenario. " +
+	"Sent frames have the time of their first bit, received frames the time of their last bit."
 
-// Open begins the file.
+// Open writes the beginning of the file to out.
 func (c *Capture) Open(out io.Writer) error {
 	c.w.out = out
 	if err := c.w.section(about); err != nil {
@@ -147,7 +147,7 @@ func several(peers []int, peer int) bool {
 	return n > 1
 }
 
-// record is a frame with its check sequence.
+// record is a captured frame, with its FCS.
 type record struct {
 	at         units.Time
 	start, end int // in node.bytes
@@ -158,7 +158,7 @@ type record struct {
 	comment    string
 }
 
-// Flush writes what nodes have collected. Every node must have run up to the same time.
+// Flush writes the collected frames. Every node must have run up to the same time.
 func (c *Capture) Flush() error {
 	c.due = c.due[:0]
 	for _, n := range c.nodes {
@@ -192,33 +192,33 @@ func (c *Capture) Flush() error {
 	return nil
 }
 
-// Frames is how many were written.
+// Frames returns the number of written frames.
 func (c *Capture) Frames() int { return c.frames }
 
-// Full reports whether the limit kept frames out, and when the last one passed that is
-// there.
+// Full reports whether the limit was reached, and returns the time of the last written
+// frame.
 func (c *Capture) Full() (units.Time, bool) { return c.last, c.full }
 
-// message is what frames show of a flow.
+// message fills in what frames contain of a flow; see MessageOf.
 func (c *Capture) message(flow uint32, m *frame.Message) bool {
 	return MessageOf(c.flows, c.hosts, flow, m)
 }
 
-// MessageOf is what frames show of a flow; false: there is no such flow.
+// MessageOf fills in what frames contain of a flow; false: there is no such flow.
 func MessageOf(flows *dataplane.Flows, hosts []*dataplane.NICSpec, flow uint32, m *frame.Message) bool {
 	if int64(flow) >= int64(len(flows.Flow)) {
 		return false
 	}
 	f := &flows.Flow[flow]
-	way := &hosts[f.Src].Transports[f.Transport]
+	transport := &hosts[f.Src].Transports[f.Transport]
 	*m = frame.Message{
-		Src: f.Src, Dst: f.Dst, Size: f.Size, Payload: way.Payload, Header: way.Header,
-		TCP: way.Recovery == dataplane.SACK, Selective: way.Recovery != dataplane.GoBackN,
+		Src: f.Src, Dst: f.Dst, Size: f.Size, Payload: transport.Payload, Header: transport.Header,
+		TCP: transport.Recovery == dataplane.SACK, Selective: transport.Recovery != dataplane.GoBackN,
 	}
 	return true
 }
 
-// node is what the capture has at one node.
+// node collects the frames of one node.
 type node struct {
 	probe.Ignore
 	c       *Capture
@@ -227,13 +227,13 @@ type node struct {
 	ports   []*port // nil: not captured
 	records []record
 	bytes   []byte
-	ext     packet.Ext // of the frame that arrives
-	left    units.Time // of the frame that departs
+	ext     packet.Ext // of the arriving frame
+	left    units.Time // when the departing frame left
 	marked  mark
 	message frame.Message
 }
 
-// mark is one that a frame got when it left its queue.
+// mark is an ECN mark that a frame got when it left its queue.
 type mark struct {
 	at        units.Time
 	flow, seq uint32
@@ -244,7 +244,7 @@ type mark struct {
 // Attach implements probe.Attached.
 func (n *node) Attach(p probe.Node) { n.n = p }
 
-// at returns a port that is captured now; nil: it is not.
+// at returns a port if it is captured now, else nil.
 func (n *node) at(now units.Time, port int) *port {
 	if n.ports == nil || n.ports[port] == nil || now < n.c.spec.From || now >= n.c.spec.To || n.c.full {
 		return nil
@@ -262,8 +262,8 @@ func (n *node) Sent(port int, p *packet.Packet, ext packet.Ext) {
 	}
 }
 
-// Came implements probe.Wire.
-func (n *node) Came(_ int, _ *packet.Packet, ext packet.Ext) { n.ext = append(n.ext[:0], ext...) }
+// Received implements probe.Wire.
+func (n *node) Received(_ int, _ *packet.Packet, ext packet.Ext) { n.ext = append(n.ext[:0], ext...) }
 
 // Arrive implements probe.Sink.
 func (n *node) Arrive(now units.Time, port int, p *packet.Packet) {
@@ -274,7 +274,7 @@ func (n *node) Arrive(now units.Time, port int, p *packet.Packet) {
 
 func (n *node) add(now units.Time, number int, at *port, out bool, p *packet.Packet, ext packet.Ext) {
 	if p.OfFlow() && !n.c.message(p.Flow, &n.message) {
-		return // of nobody's flow: a scheme made it
+		return // a scheme's frame without a flow
 	}
 	start := len(n.bytes)
 	from, to := at.peer, at.here
@@ -295,8 +295,8 @@ func (n *node) Marked(now units.Time, port int, p *packet.Packet) {
 	}
 }
 
-// Drop implements probe.Sink: what arrived just now is given up. What the link damaged has
-// not arrived.
+// Drop implements probe.Sink: it comments the frame that has just arrived. A frame that the
+// link corrupted has not arrived.
 func (n *node) Drop(now units.Time, port int, p *packet.Packet, why probe.Reason) {
 	at := n.at(now, port)
 	if at == nil || why == probe.Corrupt || len(n.records) == 0 {

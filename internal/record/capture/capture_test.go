@@ -19,8 +19,8 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// busy is a run with every frame of hosts: RDMA that pauses, is marked and loses frames on
-// a link, and TCP that loses frames in a buffer.
+// busy is a run with every kind of host frame: RDMA with pauses, marks and frames lost on a
+// link, and TCP with frames dropped by a buffer.
 const busy = `
 name: busy
 topology: {name: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 4}
@@ -43,20 +43,20 @@ faults:
 run: {arrivals: 50us, stop: {at_most: 20ms}}
 `
 
-// tapped is a capture as the command makes it, into memory.
-type tapped struct {
+// memCapture is a capture into memory.
+type memCapture struct {
 	*capture.Capture
 	out bytes.Buffer
 }
 
-func (c *tapped) Bind(b *fabric.Fabric) error {
+func (c *memCapture) Bind(b *fabric.Fabric) error {
 	if err := c.Capture.Bind(b.Graph, b.Flows, b.Spec.Hosts); err != nil {
 		return err
 	}
 	return c.Open(&c.out)
 }
 
-// frameSeen is a frame as the run or the file shows it.
+// frameSeen is a frame of the run or of the file.
 type frameSeen struct {
 	at   units.Time
 	port string
@@ -64,7 +64,7 @@ type frameSeen struct {
 	text string
 }
 
-// witness writes down what passes ports: the trace that the file is held against.
+// witness records the frames at ports, to compare the file with.
 type witness struct {
 	node  string
 	built **fabric.Fabric
@@ -79,7 +79,9 @@ func (w *witness) Depart(now units.Time, _ int, _ *packet.Packet) { w.left = now
 
 func (w *witness) Sent(port int, p *packet.Packet, ext packet.Ext) { w.add(w.left, port, true, p, ext) }
 
-func (w *witness) Came(_ int, _ *packet.Packet, ext packet.Ext) { w.ext = append(packet.Ext{}, ext...) }
+func (w *witness) Received(_ int, _ *packet.Packet, ext packet.Ext) {
+	w.ext = append(packet.Ext{}, ext...)
+}
 
 func (w *witness) Arrive(now units.Time, port int, p *packet.Packet) {
 	w.add(now, port, false, p, w.ext)
@@ -93,7 +95,7 @@ func (w *witness) add(now units.Time, port int, out bool, p *packet.Packet, ext 
 	}
 }
 
-// describe says what must be read of a frame.
+// describe returns the expected description of a frame.
 func describe(b *fabric.Fabric, p *packet.Packet, ext packet.Ext) string {
 	if p.Kind() == packet.PFC {
 		enable, pause, quanta := p.PFC()
@@ -104,16 +106,16 @@ func describe(b *fabric.Fabric, p *packet.Packet, ext packet.Ext) string {
 		return text
 	}
 	f := &b.Flows.Flow[p.Flow]
-	way := &b.Spec.Hosts[f.Src].Transports[f.Transport]
+	transport := &b.Spec.Hosts[f.Src].Transports[f.Transport]
 	hosts := fmt.Sprintf("%d to %d class %d", f.Src, f.Dst, p.Class())
 	if p.Kind() != packet.Data {
 		hosts = fmt.Sprintf("%d to %d class %d", f.Dst, f.Src, p.Class())
 	}
 	marked := p.Flags&packet.CE != 0
-	bytesTo := func(seq uint32) int64 { return 1 + min(int64(f.Size), int64(seq)*int64(way.Payload)) }
-	if way.Recovery == dataplane.SACK {
+	bytesTo := func(seq uint32) int64 { return 1 + min(int64(f.Size), int64(seq)*int64(transport.Payload)) }
+	if transport.Recovery == dataplane.SACK {
 		if p.Kind() == packet.Data {
-			return fmt.Sprintf("tcp %s data %d of %d B ce %t", hosts, bytesTo(p.Seq), int(p.Size)-int(way.Header), marked)
+			return fmt.Sprintf("tcp %s data %d of %d B ce %t", hosts, bytesTo(p.Seq), int(p.Size)-int(transport.Header), marked)
 		}
 		text := fmt.Sprintf("tcp %s ack %d echo %t blocks", hosts, bytesTo(p.Seq), marked)
 		if len(ext) > 0 {
@@ -124,7 +126,7 @@ func describe(b *fabric.Fabric, p *packet.Packet, ext packet.Ext) string {
 		return text
 	}
 	hosts += fmt.Sprintf(" qp %d", 256+p.Flow)
-	switch packets := uint32((f.Size + way.Payload - 1) / way.Payload); p.Kind() {
+	switch packets := uint32((f.Size + transport.Payload - 1) / transport.Payload); p.Kind() {
 	case packet.Data:
 		op := 7
 		switch {
@@ -135,7 +137,7 @@ func describe(b *fabric.Fabric, p *packet.Packet, ext packet.Ext) string {
 		case p.Seq == packets-1:
 			op = 8
 		}
-		return fmt.Sprintf("roce %s opcode %d psn %d of %d B ce %t", hosts, op, p.Seq, int(p.Size)-int(way.Header), marked)
+		return fmt.Sprintf("roce %s opcode %d psn %d of %d B ce %t", hosts, op, p.Seq, int(p.Size)-int(transport.Header), marked)
 	case packet.Ack:
 		return fmt.Sprintf("roce %s opcode 17 psn %d syndrome 31", hosts, (p.Seq-1)&0xffffff)
 	case packet.Nack:
@@ -144,7 +146,7 @@ func describe(b *fabric.Fabric, p *packet.Packet, ext packet.Ext) string {
 	return fmt.Sprintf("roce %s opcode 129 psn 0", hosts)
 }
 
-// watching is the run.Watcher of witnesses at one node.
+// watching is a run.Watcher with witnesses.
 type watching struct {
 	node  string
 	built *fabric.Fabric
@@ -169,8 +171,8 @@ func (w *watching) Flush() error { return nil }
 
 func (w *watching) seen() []frameSeen { return w.lists[w.built.Graph.Node(w.node)] }
 
-// captured runs a scenario with a capture at ports, and a witness at a node.
-func captured(t *testing.T, text string, spec capture.Spec, node string, o run.Options) (*tapped, *watching) {
+// captured runs a scenario with a capture at ports and a witness at a node.
+func captured(t *testing.T, text string, spec capture.Spec, node string, o run.Options) (*memCapture, *watching) {
 	t.Helper()
 	cfg, err := scenario.Parse("a.yaml", []byte(text))
 	if err != nil {
@@ -182,7 +184,7 @@ func captured(t *testing.T, text string, spec capture.Spec, node string, o run.O
 	if spec.Limit == 0 {
 		spec.Limit = units.GB
 	}
-	c, w := &tapped{Capture: capture.New(spec)}, &watching{node: node}
+	c, w := &memCapture{Capture: capture.New(spec)}, &watching{node: node}
 	o.Watchers = append(o.Watchers, c, w)
 	if _, err := run.Scenario(context.Background(), cfg, o); err != nil {
 		t.Fatal(err)
@@ -195,11 +197,11 @@ type block struct {
 	port    string
 	at      units.Time
 	out     bool
-	data    []byte // without its check sequence
+	data    []byte // without FCS
 	comment string
 }
 
-// readBlocks reads a file by the text of its format, and checks what every reader would.
+// readBlocks parses a pcapng file by its specification and checks its structure.
 func readBlocks(t *testing.T, b []byte) []block {
 	t.Helper()
 	le := binary.LittleEndian
@@ -242,7 +244,7 @@ func readBlocks(t *testing.T, b []byte) []block {
 			}
 			data := body[20 : 20+size]
 			if le.Uint32(data[size-4:]) != crc32.ChecksumIEEE(data[:size-4]) {
-				t.Fatal("wrong check sequence")
+				t.Fatal("wrong FCS")
 			}
 			list = append(list, block{
 				names[le.Uint32(body)], units.Time(uint64(le.Uint32(body[4:]))<<32 | uint64(le.Uint32(body[8:]))), flags&3 == 2,
@@ -255,7 +257,7 @@ func readBlocks(t *testing.T, b []byte) []block {
 	return list
 }
 
-// The same bytes from any number of workers, and from the other engine.
+// Any number of workers and the other engine give the same bytes.
 func TestSameBytes(t *testing.T) {
 	spec := capture.Spec{Ports: "leaf*,host3"}
 	want, _ := captured(t, busy, spec, "leaf0", run.Options{})
@@ -267,12 +269,12 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// Bounds of time and size, and what is said of them.
+// A capture keeps its limits of time and size, and reports them.
 func TestBounds(t *testing.T) {
 	all, _ := captured(t, busy, capture.Spec{Ports: "leaf0.to-host3"}, "leaf0", run.Options{})
 	whole := readBlocks(t, all.out.Bytes())
 	if at, full := all.Full(); full || all.Frames() != len(whole) || at != whole[len(whole)-1].at {
-		t.Errorf("%d frames to %s, full: %t; there are %d", all.Frames(), at, full, len(whole))
+		t.Errorf("%d frames to %s, full: %t; want %d", all.Frames(), at, full, len(whole))
 	}
 	us := units.Microsecond
 	part, _ := captured(t, busy, capture.Spec{Ports: "leaf0.to-host3", From: 30 * us, To: 60 * us}, "leaf0", run.Options{})
@@ -283,7 +285,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	if got := readBlocks(t, part.out.Bytes()); fmt.Sprint(got) != fmt.Sprint(want) || len(want) < 100 {
-		t.Errorf("%d frames in a part of the time, want %d", len(got), len(want))
+		t.Errorf("%d frames in the time window, want %d", len(got), len(want))
 	}
 	small, _ := captured(t, busy, capture.Spec{Ports: "leaf0.to-host3", Limit: 50 * units.KB}, "leaf0", run.Options{})
 	got := readBlocks(t, small.out.Bytes())
@@ -293,14 +295,14 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Comments say what no frame says: who holds whom and why, drops and marks with their
-// queues, what is sent again.
+// Comments add what frames do not contain: causes of pauses, drops and marks with their
+// queues, and retransmissions.
 func TestComments(t *testing.T) {
 	c, _ := captured(t, busy, capture.Spec{Ports: "leaf0,host3"}, "leaf0", run.Options{})
 	found := make(map[string]int)
 	for _, b := range readBlocks(t, c.out.Bytes()) {
-		for _, want := range []string{"pauses class 3 of host", "class 3 of host", "paused by leaf0, depth 1", "may send again", "dropped: overflow; ",
-			" B of the shared segment free", "marked here: queue ", "sent again"} {
+		for _, want := range []string{"pauses class 3 of host", "class 3 of host", "paused by leaf0, depth 1", "resumes class 3 of host", "dropped: overflow; ",
+			" B of the shared segment free", "marked here: queue ", "retransmission"} {
 			if strings.Contains(b.comment, want) {
 				found[want]++
 			}
@@ -312,9 +314,9 @@ func TestComments(t *testing.T) {
 			found["paused by leaf0, depth 1"]++
 		}
 	}
-	for _, want := range []string{"pauses class 3 of host", "paused by leaf0, depth 1", "may send again", "dropped: overflow; ", "marked here: queue ", "sent again"} {
+	for _, want := range []string{"pauses class 3 of host", "paused by leaf0, depth 1", "resumes class 3 of host", "dropped: overflow; ", "marked here: queue ", "retransmission"} {
 		if found[want] == 0 {
-			t.Errorf("no comment says %q: %v", want, found)
+			t.Errorf("no comment contains %q: %v", want, found)
 		}
 	}
 }
@@ -325,8 +327,8 @@ func TestSpecCheck(t *testing.T) {
 		want string
 	}{
 		{capture.Spec{To: 5, Limit: units.MB}, "<nil>"},
-		{capture.Spec{From: 5, To: 5, Limit: units.MB}, "from 5ps to 5ps is no time; allowed: from before to"},
-		{capture.Spec{To: 5}, "the limit of 0B is too small; allowed: 4KB or more"},
+		{capture.Spec{From: 5, To: 5, Limit: units.MB}, "from is 5ps and to is 5ps (expected from before to)"},
+		{capture.Spec{To: 5}, "the limit is 0B (expected at least 4KB)"},
 	} {
 		if got := fmt.Sprint(c.spec.Check()); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)

@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// comment says what a frame does not say; empty: there is nothing.
+// comment returns what the frame itself does not contain, or "".
 func (n *node) comment(now units.Time, number int, at *port, out bool, p *packet.Packet, ext packet.Ext) string {
 	var parts []string
 	switch {
@@ -20,18 +20,18 @@ func (n *node) comment(now units.Time, number int, at *port, out bool, p *packet
 		return ""
 	}
 	if p.Flags&packet.Retransmit != 0 && p.Kind() == packet.Data {
-		parts = append(parts, "sent again")
+		parts = append(parts, "retransmission")
 	}
 	if out && n.marked.set && n.marked.at == now && n.marked.flow == p.Flow && n.marked.seq == p.Seq {
 		parts = append(parts, fmt.Sprintf("marked here: queue %s B", thousands(n.marked.queue)))
 	}
 	if n.message.TCP && p.Flags&packet.Telemetry != 0 && len(ext) > 0 {
-		parts = append(parts, fmt.Sprintf("telemetry of %d words beside it", len(ext)))
+		parts = append(parts, fmt.Sprintf("telemetry of %d words, not in the frame", len(ext)))
 	}
 	return strings.Join(parts, "; ")
 }
 
-// pause says who holds whom, how deep, and why.
+// pause describes a PFC frame: who pauses or resumes whom, with depth and occupancies.
 func (n *node) pause(now units.Time, number int, at *port, out bool, p *packet.Packet) string {
 	enable, pause, quanta := p.PFC()
 	if quanta == 0 {
@@ -41,9 +41,9 @@ func (n *node) pause(now units.Time, number int, at *port, out bool, p *packet.P
 	for c := range enable.All() {
 		switch {
 		case !pause.Has(c) && out:
-			parts = append(parts, fmt.Sprintf("class %d of %s may send again", c, at.peerName))
+			parts = append(parts, fmt.Sprintf("resumes class %d of %s", c, at.peerName))
 		case !pause.Has(c):
-			parts = append(parts, fmt.Sprintf("class %d may send again", c))
+			parts = append(parts, fmt.Sprintf("class %d resumed by %s", c, at.peerName))
 		case !out:
 			parts = append(parts, fmt.Sprintf("class %d paused by %s, depth %d", c, at.peerName, p.PauseDepth(c)))
 		default:
@@ -56,7 +56,7 @@ func (n *node) pause(now units.Time, number int, at *port, out bool, p *packet.P
 	return strings.Join(parts, "; ")
 }
 
-// dropped says why a frame went no further.
+// dropped describes why a frame was dropped.
 func (n *node) dropped(now units.Time, number int, p *packet.Packet, why probe.Reason) string {
 	v, c := n.n.View(), p.Class()
 	text := fmt.Sprintf("dropped: %s", why)

@@ -21,14 +21,14 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// least is how many frames of a busy run are compared at least.
-const least = 10000
+// minFrames is the smallest number of frames in a comparison.
+const minFrames = 10000
 
-// compare holds what was read of a file against what the run saw.
+// compare compares the frames of a file with the frames of the run.
 func compare(t *testing.T, got, want []frameSeen) {
 	t.Helper()
-	if len(got) != len(want) || len(got) < least {
-		t.Fatalf("%d frames were read, the run saw %d; at least %d are wanted", len(got), len(want), least)
+	if len(got) != len(want) || len(got) < minFrames {
+		t.Fatalf("%d frames in the file, %d in the run; want at least %d", len(got), len(want), minFrames)
 	}
 	kinds := make(map[string]int)
 	for i := range got {
@@ -46,10 +46,10 @@ func compare(t *testing.T, got, want []frameSeen) {
 	}
 }
 
-// invariant is the ICRC bit by bit.
-func invariant(ip []byte) uint32 {
+// icrc computes the ICRC bit by bit.
+func icrc(ip []byte) uint32 {
 	b := append(bytes.Repeat([]byte{0xff}, 8), ip...)
-	for _, i := range []int{1, 8, 10, 11, 26, 27, 32} { // what may change on the way
+	for _, i := range []int{1, 8, 10, 11, 26, 27, 32} { // fields that may change in flight
 		b[8+i] = 0xff
 	}
 	crc := ^uint32(0)
@@ -62,14 +62,14 @@ func invariant(ip []byte) uint32 {
 	return ^crc
 }
 
-// read describes a frame as describe does, from its bytes.
+// read describes a frame from its bytes, in the form of describe.
 func read(t *testing.T, data []byte) string {
 	t.Helper()
 	be := binary.BigEndian
 	p := gopacket.NewPacket(data, layers.LayerTypeEthernet, gopacket.DecodeOptions{NoCopy: true})
 	eth, ok := p.LinkLayer().(*layers.Ethernet)
 	if !ok {
-		t.Fatalf("no Ethernet frame: %x", data)
+		t.Fatalf("not an Ethernet frame: %x", data)
 	}
 	if eth.EthernetType == 0x8808 {
 		b := data[14:]
@@ -78,7 +78,7 @@ func read(t *testing.T, data []byte) string {
 			text += fmt.Sprintf(" %d", be.Uint16(b[4+2*c:]))
 		}
 		if be.Uint16(b) != 0x0101 || eth.DstMAC.String() != "01:80:c2:00:00:01" || len(data) != 60 {
-			t.Fatalf("%x is no PFC frame", data)
+			t.Fatalf("not a PFC frame: %x", data)
 		}
 		return text
 	}
@@ -87,7 +87,7 @@ func read(t *testing.T, data []byte) string {
 	}
 	ip, ok := p.NetworkLayer().(*layers.IPv4)
 	if !ok {
-		t.Fatalf("no IP packet: %x", data)
+		t.Fatalf("not an IP packet: %x", data)
 	}
 	host := func(a []byte) uint32 { return be.Uint32(a) - 0x0a000001 }
 	hosts := fmt.Sprintf("%d to %d class %d", host(ip.SrcIP.To4()), host(ip.DstIP.To4()), ip.TOS>>5)
@@ -115,7 +115,7 @@ func read(t *testing.T, data []byte) string {
 	}
 	b := p.TransportLayer().LayerPayload()
 	whole := data[14 : 14+ip.Length]
-	if end := len(whole) - 4; binary.LittleEndian.Uint32(whole[end:]) != invariant(whole[:end]) {
+	if end := len(whole) - 4; binary.LittleEndian.Uint32(whole[end:]) != icrc(whole[:end]) {
 		t.Fatalf("wrong ICRC: %x", data)
 	}
 	psn, hosts := be.Uint32(b[8:])&0xffffff, hosts+fmt.Sprintf(" qp %d", be.Uint32(b[4:])&0xffffff)
@@ -150,11 +150,12 @@ func TestFieldsByGopacket(t *testing.T) {
 	compare(t, got, w.seen())
 }
 
-// tshark returns a function that reads a file with it, or skips the test.
+// tshark returns a function that reads a file with tshark. It skips the test if tshark is
+// not installed.
 func tshark(t *testing.T) func(file string, args ...string) []string {
 	path, err := exec.LookPath("tshark")
 	if err != nil {
-		t.Skip("tshark is not installed: it is the judge here")
+		t.Skip("tshark is not installed")
 	}
 	return func(file string, args ...string) []string {
 		cmd := exec.Command(path, append([]string{"-n", "-r", file}, args...)...)
@@ -172,7 +173,7 @@ var fields = strings.Fields(`frame.time_epoch frame.interface_name frame.packet_
 	macc.cbfc.pause_time.c0 macc.cbfc.pause_time.c1 macc.cbfc.pause_time.c2 macc.cbfc.pause_time.c3
 	macc.cbfc.pause_time.c4 macc.cbfc.pause_time.c5 macc.cbfc.pause_time.c6 macc.cbfc.pause_time.c7`)
 
-// fromFields describes a frame as describe does, from what tshark prints.
+// fromFields describes a frame from tshark's output, in the form of describe.
 func fromFields(t *testing.T, line string) frameSeen {
 	t.Helper()
 	f := make(map[string]string)
@@ -233,7 +234,7 @@ func fromFields(t *testing.T, line string) frameSeen {
 }
 
 // save writes a capture to a file.
-func save(t *testing.T, c *tapped) string {
+func save(t *testing.T, c *memCapture) string {
 	file := filepath.Join(t.TempDir(), "capture.pcapng")
 	if err := os.WriteFile(file, c.out.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
@@ -254,10 +255,10 @@ func TestFieldsByTshark(t *testing.T) {
 	}
 	want := w.seen()
 	for i := range want {
-		want[i].at -= want[i].at % units.Nanosecond // which tshark prints
+		want[i].at -= want[i].at % units.Nanosecond // tshark prints nanoseconds
 	}
 	if len(got) == len(want) {
-		for i := range got { // a pad of three bytes at most counts as data there
+		for i := range got { // tshark counts up to three bytes of padding as data
 			var a, b int
 			if at := strings.Index(got[i].text, " of "); at > 0 && strings.HasPrefix(got[i].text, "roce") {
 				_, _ = fmt.Sscanf(got[i].text[at:], " of %d B", &a)
@@ -269,8 +270,8 @@ func TestFieldsByTshark(t *testing.T) {
 	compare(t, got, want)
 }
 
-// Every scheme with frames of its own, and everything that rides on frames: tshark finds
-// nothing malformed and no error.
+// tshark finds no malformed frames and no errors, with every scheme that has its own frames
+// or adds data to frames.
 func TestTsharkFindsNoError(t *testing.T) {
 	ask := tshark(t)
 	incast := strings.NewReplacer("faults:", "ignored:").Replace(busy)
@@ -287,11 +288,11 @@ func TestTsharkFindsNoError(t *testing.T) {
 			ports: "switch0.to-switch1", has: "xoff.ra.opcode == 1 && macc"},
 		{name: "itsy", file: "deadlock.yaml", set: []string{"switch.deadlock={name: itsy}"}, has: "xoff.what == 0x14 && macc"},
 		{name: "breaker", file: "deadlock.yaml", set: []string{"switch.deadlock={name: deadlock-breaker}"}, has: "xoff.what == 0x12"},
-		{name: "cbfc", text: incast, set: []string{"switch.flow_control={name: cbfc}", "switch.buffer.size=8MB"}, has: "xoff.what == 0x10 && xoff.class == 3"},
+		{name: "cbfc", text: incast, set: []string{"switch.flow_control={name: cbfc, period: 5us}", "switch.buffer.size=8MB"}, has: "xoff.what == 0x10 && xoff.class == 3"},
 		{name: "adaptive", text: incast, set: []string{"switch.flow_control={name: adaptive}"}, has: "xoff.what == 0x11 && xoff.count == 2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			file := save(t, &tapped{Capture: nil, out: *runSet(t, c.file, c.text, cmp.Or(c.ports, "*.to-*"), c.set)})
+			file := save(t, &memCapture{Capture: nil, out: *runSet(t, c.file, c.text, cmp.Or(c.ports, "*.to-*"), c.set)})
 			checked := []string{"-X", "lua_script:../../../docs/xoff.lua", "-o", "eth.check_fcs:TRUE", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-Y"}
 			if list := ask(file, append(checked, "_ws.malformed || _ws.expert.severity >= 0x00800000 || eth.fcs.status == 0")...); list[0] != "" {
 				t.Errorf("%d frames are malformed or in error: %s", len(list), list[0])

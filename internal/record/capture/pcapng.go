@@ -8,8 +8,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Blocks and options of pcapng. They are written here because times are in picoseconds,
-// which no writer at hand can say.
+// Blocks and options of pcapng. Existing libraries cannot write picoseconds.
 const (
 	blockSection   = 0x0a0d0d0a
 	blockInterface = 1
@@ -50,7 +49,7 @@ func (w *writer) u16(v uint16) { w.block = binary.LittleEndian.AppendUint16(w.bl
 func (w *writer) u32(v uint32) { w.block = binary.LittleEndian.AppendUint32(w.block, v) }
 func (w *writer) u64(v uint64) { w.block = binary.LittleEndian.AppendUint64(w.block, v) }
 
-// data appends bytes and fills up to four.
+// data appends bytes, padded to a multiple of four.
 func (w *writer) data(b []byte) {
 	w.block = append(w.block, b...)
 	for len(w.block)%4 != 0 {
@@ -58,7 +57,7 @@ func (w *writer) data(b []byte) {
 	}
 }
 
-// maxOption is the longest value that an option can have.
+// maxOption is the longest value of an option.
 const maxOption = 1<<16 - 1
 
 func (w *writer) option(code uint16, value []byte) {
@@ -70,7 +69,7 @@ func (w *writer) option(code uint16, value []byte) {
 
 func (w *writer) text(code uint16, value string) { w.option(code, []byte(value)) }
 
-// end completes a block: the end of its options, and its length at both ends.
+// end completes a block: it adds the end of options and the length at both ends.
 func (w *writer) end() {
 	w.u32(0)
 	n := uint32(len(w.block) + 4)
@@ -89,7 +88,7 @@ func (w *writer) section(comment string) error {
 	w.u32(byteOrder)
 	w.u16(1)
 	w.u16(0)
-	w.u64(1<<64 - 1) // nobody knows its length yet
+	w.u64(1<<64 - 1) // unknown length
 	w.text(optApplication, "xoff")
 	w.text(optComment, comment)
 	w.end()
@@ -100,7 +99,7 @@ func (w *writer) iface(name, about string, speed units.Rate) error {
 	w.begin(blockInterface)
 	w.u16(linkEthernet)
 	w.u16(0)
-	w.u32(0) // frames are not cut
+	w.u32(0) // no limit of frame length
 	w.text(optName, name)
 	w.text(optDescription, about)
 	w.option(optSpeed, binary.LittleEndian.AppendUint64(nil, uint64(speed)))
@@ -110,7 +109,7 @@ func (w *writer) iface(name, about string, speed units.Rate) error {
 	return w.flush()
 }
 
-// packet makes the block of a frame with its check sequence.
+// packet prepares the block of a frame with FCS; flush writes it.
 func (w *writer) packet(iface uint32, at units.Time, out bool, data []byte, comment string) {
 	w.begin(blockPacket)
 	w.u32(iface)

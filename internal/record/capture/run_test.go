@@ -13,8 +13,8 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// runSet captures ports of a scenario with settings, from a file of the examples or a text:
-// up to 4 MB.
+// runSet captures up to 4 MB at ports of a scenario with settings. The scenario is a file of
+// the examples or a text.
 func runSet(t *testing.T, file, text, ports string, set []string) *bytes.Buffer {
 	t.Helper()
 	if file != "" {
@@ -28,7 +28,7 @@ func runSet(t *testing.T, file, text, ports string, set []string) *bytes.Buffer 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &tapped{Capture: capture.New(capture.Spec{Ports: ports, To: units.Never, Limit: 4 * units.MB})}
+	c := &memCapture{Capture: capture.New(capture.Spec{Ports: ports, To: units.Never, Limit: 4 * units.MB})}
 	if _, err := run.Scenario(context.Background(), cfg, run.Options{Watchers: []run.Watcher{c}}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
-// Package openmetrics writes counters of a run or a sweep in the text format of OpenMetrics
-// 1.0, for collectors that read files. Where a switch that speaks SAI has the same counter it
-// has SAI's name, in lower case, with the class as a label instead of a part of it.
+// Package openmetrics writes the counters of a run or a sweep in the text format of
+// OpenMetrics 1.0, for collectors that read files. Counters that SAI also defines have SAI's
+// names in lower case, with the class as a label instead of a part of the name.
 package openmetrics
 
 import (
@@ -17,26 +17,26 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// Run is a run at a time.
+// Run is the state of a run at one point in time.
 type Run struct {
 	Scenario string
 	Seed     uint64
 	Now      units.Time
-	Complete bool // it has ended
-	Flows    int  // that it offers
+	Complete bool // the run has ended
+	Flows    int  // number of flows in the workloads
 	Nodes    []string
 	Totals   sim.Totals
 	Counters sim.Counters // ports and pools
 }
 
-// Sweep is how far a sweep is.
+// Sweep is the progress of a sweep.
 type Sweep struct {
 	Points, Done, Reused int
 	Hops                 uint64 // simulated so far
 	Complete             bool
 }
 
-// kind is that of a family.
+// kind is the type of a metric family.
 type kind string
 
 const (
@@ -45,17 +45,17 @@ const (
 	info    kind = "info"
 )
 
-// suffixes of the samples of a kind.
+// suffixes has the suffix of sample names by kind.
 var suffixes = map[kind]string{counter: "_total", info: "_info"}
 
 // writer writes families one after the other.
 type writer struct {
 	out    *bufio.Writer
-	sample string // name of the samples of the family at hand
+	sample string // name of the current family's samples
 	labels strings.Builder
 }
 
-// family begins one. A unit is told where the name ends with it, as it must.
+// family begins a family. It states the unit if the name ends with one.
 func (w *writer) family(name string, k kind, help string) {
 	w.sample = name + suffixes[k]
 	fmt.Fprintf(w.out, "# TYPE %s %s\n", name, k)
@@ -71,7 +71,7 @@ func escape(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(text)
 }
 
-// value writes a sample; labels are names and values in turn.
+// value writes a sample; labels are alternating names and values.
 func (w *writer) value(v string, labels ...string) {
 	w.labels.Reset()
 	for i := 0; i < len(labels); i += 2 {
@@ -89,61 +89,61 @@ func (w *writer) value(v string, labels ...string) {
 
 func (w *writer) count(n uint64, labels ...string) { w.value(strconv.FormatUint(n, 10), labels...) }
 
-// one writes a family of one sample.
-func (w *writer) one(name string, k kind, help string, n uint64) {
+// single writes a family with one sample.
+func (w *writer) single(name string, k kind, help string, n uint64) {
 	w.family(name, k, help)
 	w.count(n)
 }
 
-// end ends the text.
+// end writes the end of the text.
 func (w *writer) end() error {
 	fmt.Fprint(w.out, "# EOF\n")
 	return w.out.Flush()
 }
 
-func truth(b bool) uint64 {
+func boolean(b bool) uint64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// seconds prints a time exactly.
+// seconds formats a time in seconds, exactly.
 func seconds(t units.Time) string { return fmt.Sprintf("%d.%012d", t/units.Second, t%units.Second) }
 
 // Write writes the counters of a sweep.
 func (s *Sweep) Write(out io.Writer) error {
 	w := &writer{out: bufio.NewWriter(out)}
-	w.one("xoff_sweep_points", gauge, "points of the sweep", uint64(s.Points))
-	w.one("xoff_sweep_points_done", counter, "points that have results", uint64(s.Done))
-	w.one("xoff_sweep_points_reused", counter, "points that had results before", uint64(s.Reused))
-	w.one("xoff_frame_hops", counter, "data frames and replies that finished a link", s.Hops)
-	w.one("xoff_complete", gauge, "1: the sweep has ended", truth(s.Complete))
+	w.single("xoff_sweep_points", gauge, "points of the sweep", uint64(s.Points))
+	w.single("xoff_sweep_points_done", counter, "points with results", uint64(s.Done))
+	w.single("xoff_sweep_points_reused", counter, "points whose results were reused", uint64(s.Reused))
+	w.single("xoff_frame_hops", counter, "data frames and replies that finished a link", s.Hops)
+	w.single("xoff_complete", gauge, "1: the sweep has ended", boolean(s.Complete))
 	return w.end()
 }
 
 // Write writes the counters of a run.
 func (r *Run) Write(out io.Writer) error {
 	w := &writer{out: bufio.NewWriter(out)}
-	w.family("xoff_run", info, "what runs")
+	w.family("xoff_run", info, "scenario and seed of the run")
 	w.value("1", "scenario", r.Scenario, "seed", strconv.FormatUint(r.Seed, 10))
 	w.family("xoff_simulated_seconds", gauge, "simulated time")
 	w.value(seconds(r.Now))
-	w.one("xoff_complete", gauge, "1: the run has ended", truth(r.Complete))
+	w.single("xoff_complete", gauge, "1: the run has ended", boolean(r.Complete))
 	t := &r.Totals
-	w.one("xoff_flows_offered", gauge, "flows of the workloads", uint64(r.Flows))
-	w.one("xoff_flows_finished", counter, "flows whose last ACK arrived", t.Finished)
-	w.one("xoff_frame_hops", counter, "data frames and replies that finished a link", t.Hops)
+	w.single("xoff_flows_offered", gauge, "flows in the workloads", uint64(r.Flows))
+	w.single("xoff_flows_finished", counter, "flows whose last ACK arrived", t.Finished)
+	w.single("xoff_frame_hops", counter, "data frames and replies that finished a link", t.Hops)
 	w.family("xoff_control_frames", counter, "control frames that finished a link")
 	for i, k := range t.Controls {
 		w.count(k.Frames, "kind", (packet.PFC + packet.Kind(i)).String())
 	}
-	w.one("xoff_retransmissions", counter, "data packets sent again", t.Resent)
-	w.one("xoff_timeouts", counter, "timeouts of sources", t.Timeouts)
-	w.one("xoff_nacks", counter, "NACKs sent", t.Nacks)
-	w.one("xoff_cnps", counter, "CNPs sent, or marks echoed in ACKs", t.CNPs)
-	w.one("xoff_pause_refreshes", counter, "PFC frames that only repeat a pause", t.Refreshes)
-	w.family("xoff_pauses_by_depth", counter, "pauses by the length of the chain that led to them")
+	w.single("xoff_retransmissions", counter, "retransmitted data packets", t.Resent)
+	w.single("xoff_timeouts", counter, "retransmission timeouts", t.Timeouts)
+	w.single("xoff_nacks", counter, "NACKs sent", t.Nacks)
+	w.single("xoff_cnps", counter, "CNPs sent, or marks echoed in ACKs", t.CNPs)
+	w.single("xoff_pause_refreshes", counter, "PFC frames that only refresh a pause", t.Refreshes)
+	w.family("xoff_pauses_by_depth", counter, "pauses by depth: 1, or one more than the deepest pause that caused them")
 	for depth, n := range t.Depths {
 		if n > 0 {
 			w.count(n, "depth", strconv.Itoa(depth))
@@ -159,11 +159,11 @@ type perQueue struct {
 	name     string
 	kind     kind
 	help     string
-	switches bool // hosts have none
+	switches bool // only switches have it
 	value    func(p *sim.PortResult, class uint8) (n uint64, ok bool)
 }
 
-// peaks is a watermark, which is kept with output.watermarks.
+// peaks returns a watermark, which exists only with output.watermarks.
 func peaks(of func(mmu.QueuePeaks) units.Bytes) func(p *sim.PortResult, class uint8) (uint64, bool) {
 	return func(p *sim.PortResult, class uint8) (uint64, bool) {
 		q, ok := p.View.QueuePeaks(p.Port, class)
@@ -171,44 +171,44 @@ func peaks(of func(mmu.QueuePeaks) units.Bytes) func(p *sim.PortResult, class ui
 	}
 }
 
-// always is a value that is always there.
+// always returns a value that always exists.
 func always(of func(p *sim.PortResult, class uint8) uint64) func(p *sim.PortResult, class uint8) (uint64, bool) {
 	return func(p *sim.PortResult, class uint8) (uint64, bool) { return of(p, class), true }
 }
 
 var queues = []perQueue{
 	{"sai_queue_stat_bytes", counter, "bytes sent", false, always(func(p *sim.PortResult, c uint8) uint64 { return p.Stats.Sent[c] })},
-	{"sai_queue_stat_wred_ecn_marked_packets", counter, "frames that got the congestion mark", true,
+	{"sai_queue_stat_wred_ecn_marked_packets", counter, "frames marked with congestion experienced", true,
 		always(func(p *sim.PortResult, c uint8) uint64 { return p.Stats.Marks[c] })},
-	{"sai_queue_stat_curr_occupancy_bytes", gauge, "bytes that wait for the egress queue", true,
+	{"sai_queue_stat_curr_occupancy_bytes", gauge, "bytes stored for the egress queue", true,
 		always(func(p *sim.PortResult, c uint8) uint64 { return uint64(p.View.Egress(p.Port, c)) })},
-	{"sai_queue_stat_watermark_bytes", gauge, "most bytes that waited for the egress queue", true,
+	{"sai_queue_stat_watermark_bytes", gauge, "largest number of bytes stored for the egress queue", true,
 		peaks(func(q mmu.QueuePeaks) units.Bytes { return q.Egress })},
-	{"sai_ingress_priority_group_stat_curr_occupancy_bytes", gauge, "bytes of the ingress queue", true,
+	{"sai_ingress_priority_group_stat_curr_occupancy_bytes", gauge, "bytes stored for the ingress queue", true,
 		always(func(p *sim.PortResult, c uint8) uint64 {
 			q := p.View.Ingress(p.Port, c)
 			return uint64(q.Total())
 		})},
 	{"sai_ingress_priority_group_stat_xoff_room_curr_occupancy_bytes", gauge, "bytes of the ingress queue in headroom", true,
 		always(func(p *sim.PortResult, c uint8) uint64 { return uint64(p.View.In(p.Port, c, mmu.Headroom)) })},
-	{"sai_ingress_priority_group_stat_shared_watermark_bytes", gauge, "most bytes of the ingress queue in the shared segment", true,
+	{"sai_ingress_priority_group_stat_shared_watermark_bytes", gauge, "largest number of bytes of the ingress queue in the shared segment", true,
 		peaks(func(q mmu.QueuePeaks) units.Bytes { return q.Shared })},
-	{"sai_ingress_priority_group_stat_xoff_room_watermark_bytes", gauge, "most bytes of the ingress queue in headroom", true,
+	{"sai_ingress_priority_group_stat_xoff_room_watermark_bytes", gauge, "largest number of bytes of the ingress queue in headroom", true,
 		peaks(func(q mmu.QueuePeaks) units.Bytes { return q.Headroom })},
-	{"sai_ingress_priority_group_stat_dropped_packets", counter, "frames that found no room, or were taken back", false,
+	{"sai_ingress_priority_group_stat_dropped_packets", counter, "frames dropped for lack of room, or expelled", false,
 		always(func(p *sim.PortResult, c uint8) uint64 {
 			d := &p.Stats.Drops[c]
 			return uint64(d[probe.Overflow]) + uint64(d[probe.Lossless]) + uint64(d[probe.Expelled])
 		})},
-	{"sai_port_stat_pfc_rx_pause_duration_us", counter, "how long the class could not be sent, in whole microseconds", false,
+	{"sai_port_stat_pfc_rx_pause_duration_us", counter, "time for which the class was blocked, in whole microseconds", false,
 		always(func(p *sim.PortResult, c uint8) uint64 { return uint64(p.Stats.Blocked[c] / units.Microsecond) })},
-	{"xoff_port_pauses_sent", counter, "PAUSE for a class that was not paused", false,
+	{"xoff_port_pauses_sent", counter, "PAUSE sent for a class that was not paused", false,
 		always(func(p *sim.PortResult, c uint8) uint64 { return p.Stats.Pauses[c] })},
-	{"xoff_port_resumes_sent", counter, "RESUME of a class that was paused", false,
+	{"xoff_port_resumes_sent", counter, "RESUME sent for a class that was paused", false,
 		always(func(p *sim.PortResult, c uint8) uint64 { return p.Stats.Resumes[c] })},
 }
 
-// ports writes what each class of each port counts.
+// ports writes the counters of each class of each port.
 func (r *Run) ports(w *writer) {
 	for _, q := range queues {
 		w.family(q.name, q.kind, q.help)
@@ -224,7 +224,7 @@ func (r *Run) ports(w *writer) {
 			}
 		}
 	}
-	w.family("xoff_port_drops", counter, "frames that came in and were dropped, by reason")
+	w.family("xoff_port_drops", counter, "received frames that were dropped, by reason")
 	for i := range r.Counters.Ports {
 		p := &r.Counters.Ports[i]
 		for reason := range probe.NumReasons {
@@ -239,7 +239,7 @@ func (r *Run) ports(w *writer) {
 	}
 }
 
-// port are the labels of a port.
+// port returns the labels of a port.
 func (r *Run) port(p *sim.PortResult) []string {
 	peer := ""
 	if p.Peer >= 0 {
@@ -248,15 +248,15 @@ func (r *Run) port(p *sim.PortResult) []string {
 	return []string{"node", r.Nodes[p.Node], "port", strconv.Itoa(p.Port), "peer", peer}
 }
 
-// pools writes how full the buffers of switches are.
+// pools writes the occupancy of the switches' buffers.
 func (r *Run) pools(w *writer) {
 	for _, f := range []struct {
 		name, help string
 		of         func(v mmu.View) units.Bytes
 	}{
 		{"sai_buffer_pool_stat_curr_occupancy_bytes", "bytes stored", mmu.View.Stored},
-		{"sai_buffer_pool_stat_watermark_bytes", "most bytes that were stored at a time", mmu.View.PeakStored},
-		{"sai_buffer_pool_stat_xoff_room_watermark_bytes", "most of them in headroom", func(v mmu.View) units.Bytes { return v.Peak(mmu.Headroom) }},
+		{"sai_buffer_pool_stat_watermark_bytes", "largest number of bytes stored at once", mmu.View.PeakStored},
+		{"sai_buffer_pool_stat_xoff_room_watermark_bytes", "largest number of bytes in headroom at once", func(v mmu.View) units.Bytes { return v.Peak(mmu.Headroom) }},
 	} {
 		w.family(f.name, gauge, f.help)
 		for _, p := range r.Counters.Pools {

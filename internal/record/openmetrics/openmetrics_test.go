@@ -16,7 +16,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// family is what the parser finds.
+// family is a parsed metric family.
 type family struct {
 	kind    string
 	samples map[string]string // by name and labels
@@ -28,15 +28,15 @@ var (
 	label      = regexp.MustCompile(`^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(,|$)`)
 )
 
-// parse reads the text format of OpenMetrics 1.0 by its rules, as far as counters, gauges and
-// info go, and takes nothing else.
+// parse parses the text format of OpenMetrics 1.0, strictly. It supports only counters,
+// gauges and info.
 func parse(text string) (map[string]*family, error) {
 	text, ended := strings.CutSuffix(text, "# EOF\n")
 	if !ended {
 		return nil, fmt.Errorf("no # EOF at the end")
 	}
 	all := make(map[string]*family)
-	name := "" // of the family at hand
+	name := "" // of the current family
 	suffix := map[string]string{"counter": "_total", "gauge": "", "info": "_info"}
 	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		fail := func(what string) (map[string]*family, error) {
@@ -45,7 +45,7 @@ func parse(text string) (map[string]*family, error) {
 		if d := descriptor.FindStringSubmatch(line); d != nil {
 			if d[2] != name {
 				if all[d[2]] != nil || d[1] != "TYPE" {
-					return fail("a family in two pieces, or without a type first")
+					return fail("family is split or does not begin with its type")
 				}
 				if _, known := suffix[d[3]]; !known {
 					return fail("unknown type")
@@ -54,10 +54,10 @@ func parse(text string) (map[string]*family, error) {
 				all[name] = &family{d[3], make(map[string]string)}
 			}
 			if d[1] == "UNIT" && !strings.HasSuffix(name, "_"+d[3]) {
-				return fail("the unit is not the end of the name")
+				return fail("name does not end with the unit")
 			}
 			if len(all[name].samples) > 0 {
-				return fail("a description after samples")
+				return fail("description after samples")
 			}
 			continue
 		}
@@ -67,30 +67,30 @@ func parse(text string) (map[string]*family, error) {
 		}
 		f := all[name]
 		if s[1] != name+suffix[f.kind] {
-			return fail("a sample of another family")
+			return fail("sample of another family")
 		}
 		seen := make(map[string]bool)
 		for rest := s[3]; rest != ""; {
 			l := label.FindStringSubmatch(rest)
 			if l == nil || seen[l[1]] || l[3] == "," && len(l[0]) == len(rest) {
-				return fail("labels")
+				return fail("malformed labels")
 			}
 			seen[l[1]] = true
 			rest = rest[len(l[0]):]
 		}
 		v, err := strconv.ParseFloat(s[4], 64)
 		if err != nil || f.kind == "counter" && v < 0 || f.kind == "info" && v != 1 {
-			return fail("value")
+			return fail("invalid value")
 		}
 		if _, twice := f.samples[s[2]]; twice {
-			return fail("twice")
+			return fail("repeated sample")
 		}
 		f.samples[s[2]] = s[4]
 	}
 	return all, nil
 }
 
-// The parser finds mistakes.
+// The parser rejects malformed text.
 func TestParserIsStrict(t *testing.T) {
 	good := "# TYPE a counter\n# HELP a x\na_total{b=\"c\\\"\",d=\"\"} 1\n# EOF\n"
 	if _, err := parse(good); err != nil {
@@ -101,7 +101,7 @@ func TestParserIsStrict(t *testing.T) {
 		{"# HELP a x", "# UNIT a bytes"}, {"# HELP a x", "# HELP z x"}, {"# TYPE a counter\n", ""},
 	} {
 		if _, err := parse(strings.Replace(good, c[0], c[1], 1)); err == nil {
-			t.Errorf("takes %q for %q", c[1], c[0])
+			t.Errorf("accepts %q instead of %q", c[1], c[0])
 		}
 	}
 }
@@ -126,8 +126,8 @@ func text(t *testing.T, m *openmetrics.Run) string {
 	return b.String()
 }
 
-// What is written is what the run counted, by the rules of the format, while it runs too; and
-// looking changes nothing.
+// The counters match the run and the text is valid, also during the run. Reading the counters
+// does not change results.
 func TestRun(t *testing.T) {
 	play := func(progress func(*fabric.Fabric, run.Progress)) *run.Result {
 		cfg, err := scenario.Parse("a.yaml", []byte(storm))
@@ -146,7 +146,7 @@ func TestRun(t *testing.T) {
 		return done
 	}
 	bare := play(func(*fabric.Fabric, run.Progress) {})
-	looks, last := 0, units.Time(-1)
+	reads, last := 0, units.Time(-1)
 	done := play(func(b *fabric.Fabric, p run.Progress) {
 		m := &openmetrics.Run{Scenario: b.Config.Name, Seed: b.Config.Seed, Now: p.Now, Flows: len(b.Flows.Flow), Nodes: b.Graph.Names}
 		m.Totals, m.Counters = p.Counters()
@@ -154,16 +154,16 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p.Now <= last {
-			t.Errorf("%d after %d", p.Now, last)
+			t.Errorf("time goes from %d to %d", last, p.Now)
 		}
-		looks, last = looks+1, p.Now
+		reads, last = reads+1, p.Now
 	})
 	var want, got bytes.Buffer
 	if err := bare.Summary.Write(&want); err != nil {
 		t.Fatal(err)
 	}
-	if err := done.Summary.Write(&got); err != nil || got.String() != want.String() || looks < 3 {
-		t.Errorf("%d looks, %v: the run is another one", looks, err)
+	if err := done.Summary.Write(&got); err != nil || got.String() != want.String() || reads < 3 {
+		t.Errorf("%d reads, %v: results changed", reads, err)
 	}
 	o := done.Outcome
 	m := &openmetrics.Run{Scenario: o.Scenario, Seed: o.Seed, Now: o.End, Complete: true, Flows: 5, Nodes: o.Nodes, Totals: o.Totals, Counters: o.Counters}
@@ -191,9 +191,9 @@ func TestRun(t *testing.T) {
 		}
 	}
 	if o.Totals.Pauses == 0 || sum("sai_ingress_priority_group_stat_shared_watermark_bytes") == 0 {
-		t.Error("nothing paused: the case is too easy")
+		t.Error("the scenario has no pauses")
 	}
-	// 5 * 200 KB in packets of 1048 B, the last link of each: leaf0 to host0.
+	// The last link, leaf0 to host0, carries 5 x 200 KB in packets of 1048 B.
 	if got, want := all["sai_queue_stat_bytes"].samples[`{node="leaf0",port="0",peer="host0",class="1"}`], "1048000"; got != want {
 		t.Errorf("host0 got %s B, want %s", got, want)
 	}

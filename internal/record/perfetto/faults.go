@@ -11,34 +11,34 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// fault is one of the scenario.
+// fault is a fault of the scenario.
 type fault struct {
 	from, to units.Time
 	where    string
 	what     string
-	cable    *sim.Cable // that goes down; else nil
+	cable    *sim.Cable // the cable that goes down, or nil
 	track    uint64
-	lane     int // of several at the same place that overlap
+	lane     int // separates overlapping faults of a link or host
 }
 
-// turn is the beginning or the end of a fault.
-type turn struct {
+// faultEdge is the beginning or the end of a fault.
+type faultEdge struct {
 	*fault
 	at     units.Time
 	begins bool
 }
 
-// faults lists the turns of all faults, by time; ends come before beginnings.
-func faults(g *topo.Graph, spec *sim.Spec) []turn {
-	var turns []turn
-	free := make(map[string][]units.Time) // by place: when each lane is free again
+// faults returns the edges of all faults by time; ends come before beginnings.
+func faults(g *topo.Graph, spec *sim.Spec) []faultEdge {
+	var faultEdges []faultEdge
+	free := make(map[string][]units.Time) // by link or host: when each lane becomes free
 	for _, x := range spec.Faults() {
 		f := &fault{from: x.From, to: x.To}
 		switch x.What {
 		case sim.FaultDown:
 			f.where, f.what, f.cable = "link "+g.LinkName(x.Cable), "down", &spec.Cables[x.Cable]
 		case sim.FaultCorrupt:
-			f.where, f.what = "link "+g.LinkName(x.Cable), fmt.Sprintf("damages frames at a rate of %v", x.Rate)
+			f.where, f.what = "link "+g.LinkName(x.Cable), fmt.Sprintf("corrupts frames (rate %v)", x.Rate)
 		default:
 			f.where, f.what = "host "+g.Names[x.Node], "stuck"
 		}
@@ -50,16 +50,16 @@ func faults(g *topo.Graph, spec *sim.Spec) []turn {
 		}
 		lanes[f.lane] = f.to
 		free[f.where] = lanes
-		turns = append(turns, turn{f, f.from, true}, turn{f, f.to, false})
+		faultEdges = append(faultEdges, faultEdge{f, f.from, true}, faultEdge{f, f.to, false})
 	}
-	slices.SortStableFunc(turns, func(a, b turn) int {
+	slices.SortStableFunc(faultEdges, func(a, b faultEdge) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(order(a), order(b)))
 	})
-	return turns
+	return faultEdges
 }
 
-// order of turns at the same time: what ended makes room for what begins.
-func order(t turn) int {
+// order returns the order of edges at the same time: ends free their lanes for beginnings.
+func order(t faultEdge) int {
 	switch {
 	case !t.begins && t.from < t.at:
 		return 0
@@ -69,16 +69,16 @@ func order(t turn) int {
 	return 2
 }
 
-// turnsUpTo writes the turns of faults up to a time.
-func (t *Timeline) turnsUpTo(at units.Time) {
-	for len(t.turns) > 0 && t.turns[0].at <= at {
-		t.turn(&t.turns[0])
-		t.turns = t.turns[1:]
+// writeFaults writes the edges of faults up to a time.
+func (t *Timeline) writeFaults(at units.Time) {
+	for len(t.faultEdges) > 0 && t.faultEdges[0].at <= at {
+		t.writeFault(&t.faultEdges[0])
+		t.faultEdges = t.faultEdges[1:]
 	}
 }
 
-// turn writes one. When a link changes both ends forget their pauses.
-func (t *Timeline) turn(x *turn) {
+// writeFault writes an edge. When a link changes, both ends forget their pauses.
+func (t *Timeline) writeFault(x *faultEdge) {
 	f := x.fault
 	if c := f.cable; c != nil {
 		for _, e := range [2]sim.End{c.A, c.B} {
@@ -94,17 +94,17 @@ func (t *Timeline) turn(x *turn) {
 		return
 	}
 	root := uuid("faults")
-	if !t.lists[root] {
-		t.lists[root] = true
-		t.w.process(root, processesAfterAll, "faults")
+	if !t.faultTracks[root] {
+		t.faultTracks[root] = true
+		t.w.process(root, firstExtraPID, "faults")
 	}
 	name := f.where
 	if f.lane > 0 {
 		name += fmt.Sprintf(" (%d)", f.lane+1)
 	}
 	f.track = uuid("faults/" + name)
-	if !t.lists[f.track] {
-		t.lists[f.track] = true
+	if !t.faultTracks[f.track] {
+		t.faultTracks[f.track] = true
 		t.w.track(f.track, root, name)
 	}
 	t.w.event(&event{kind: typeBegin, category: "fault", name: f.what, track: f.track, at: x.at, args: []arg{{name: "begin_ps", n: uint64(x.at)}}})

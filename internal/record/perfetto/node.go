@@ -7,18 +7,18 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// What happens at a node.
+// Kinds of events of a node.
 const (
-	changed uint8 = iota // what lasts at classes of a port
-	framed               // a PFC frame leaves
-	counted              // a counter has another value
+	eventInterval uint8 = iota // an interval begins or ends at classes of a port
+	eventFrame                 // the node sends a PFC frame
+	eventCounted               // a counter changes
 )
 
-// happened is an event of a node.
-type happened struct {
+// nodeEvent is an event of a node.
+type nodeEvent struct {
 	at       units.Time
 	value    int64
-	extra    int32 // framed: its place in node.frames
+	extra    int32 // eventFrame: index in node.frames
 	port     int
 	what     uint8
 	interval interval
@@ -27,42 +27,42 @@ type happened struct {
 	from, to packet.ClassMask
 }
 
-// pfcFrame is a PFC frame that leaves.
+// pfcFrame is a PFC frame that a node sends.
 type pfcFrame struct {
 	enable, pause packet.ClassMask
 	quanta        uint16
 	class         [mmu.Classes]pfcClass
 }
 
-// pfcClass is what is known of the pause of a class.
+// pfcClass describes the pause of a class.
 type pfcClass struct {
 	depth            int
-	byPort           int // -1: nothing holds frames of it
+	byPort           int // egress port that blocks its frames; -1: none
 	byClass          uint8
 	queue, threshold units.Bytes
 }
 
-// Counters of a queue; those of a port and of a node are in class 0, those of a node at
+// Counters. Counters of a port are stored in class 0, counters of a node in class 0 of
 // port 0.
 const (
 	countStored = iota // bytes in the buffer of a node
-	countRate          // of a port
-	countQueue         // of a lossless ingress queue
+	countRate          // sending rate of a port
+	countQueue         // bytes of a lossless ingress queue
 	countThreshold
 	numCounters
 )
 
 var counterNames = [numCounters]string{"buffer", "rate", "queue class %d", "threshold class %d"}
 
-// node is what the timeline has at one node.
+// node collects the events of one node.
 type node struct {
 	probe.Ignore
 	number int
 	n      probe.Node
-	list   []happened
+	list   []nodeEvent
 	frames []pfcFrame
-	sent   []units.Bytes // by port, since the last sample
-	last   []int64       // by port, class and counter
+	sent   []units.Bytes // by port: bytes sent since the last sample
+	last   []int64       // by port, class and counter: last value
 }
 
 // Attach implements probe.Attached.
@@ -70,12 +70,12 @@ func (n *node) Attach(p probe.Node) { n.n = p }
 
 // Blocked implements probe.Sink.
 func (n *node) Blocked(now units.Time, port int, from, to packet.ClassMask) {
-	n.list = append(n.list, happened{at: now, what: changed, interval: held, port: port, from: from, to: to})
+	n.list = append(n.list, nodeEvent{at: now, what: eventInterval, interval: blocked, port: port, from: from, to: to})
 }
 
 // Off implements probe.Sink.
 func (n *node) Off(now units.Time, port int, from, to packet.ClassMask) {
-	n.list = append(n.list, happened{at: now, what: changed, interval: off, port: port, from: from, to: to})
+	n.list = append(n.list, nodeEvent{at: now, what: eventInterval, interval: off, port: port, from: from, to: to})
 }
 
 // Depart implements probe.Sink.
@@ -100,11 +100,11 @@ func (n *node) Depart(now units.Time, port int, p *packet.Packet) {
 		}
 		f.class[c] = x
 	}
-	n.list = append(n.list, happened{at: now, what: framed, port: port, extra: int32(len(n.frames))})
+	n.list = append(n.list, nodeEvent{at: now, what: eventFrame, port: port, extra: int32(len(n.frames))})
 	n.frames = append(n.frames, f)
 }
 
-// sample looks at the node at a multiple of Every.
+// sample reads the node's counters every period.
 func (n *node) sample(now units.Time, at probe.Node) {
 	v := at.View()
 	n.set(now, 0, 0, countStored, int64(v.Stored()))
@@ -112,7 +112,7 @@ func (n *node) sample(now units.Time, at probe.Node) {
 		n.set(now, port, 0, countRate, int64(units.RateOf(n.sent[port], Every)))
 		n.sent[port] = 0
 		for c := range at.LosslessClasses(port).All() {
-			was := n.last[n.place(port, c, countQueue)]
+			was := n.last[n.index(port, c, countQueue)]
 			q, xoff := at.Level(now, port, c)
 			if q > 0 || was > 0 {
 				n.set(now, port, c, countQueue, int64(q))
@@ -122,14 +122,14 @@ func (n *node) sample(now units.Time, at probe.Node) {
 	}
 }
 
-func (n *node) place(port int, class, counter uint8) int {
+func (n *node) index(port int, class, counter uint8) int {
 	return (port*mmu.Classes+int(class))*numCounters + int(counter)
 }
 
-// set notes a value that is another than before.
+// set records a counter if its value has changed.
 func (n *node) set(now units.Time, port int, class, counter uint8, v int64) {
-	if last := &n.last[n.place(port, class, counter)]; *last != v {
+	if last := &n.last[n.index(port, class, counter)]; *last != v {
 		*last = v
-		n.list = append(n.list, happened{at: now, what: counted, port: port, class: class, counter: counter, value: v})
+		n.list = append(n.list, nodeEvent{at: now, what: eventCounted, port: port, class: class, counter: counter, value: v})
 	}
 }

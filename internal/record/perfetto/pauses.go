@@ -7,7 +7,7 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// frame follows a PFC frame that leaves: pauses begin and end.
+// frame begins and ends pauses according to a PFC frame that a node sends.
 func (t *Timeline) frame(at units.Time, n *node, port int, f *pfcFrame) {
 	for c := range f.enable.All() {
 		switch q := t.queue(n.number, port, c); {
@@ -15,29 +15,30 @@ func (t *Timeline) frame(at units.Time, n *node, port int, f *pfcFrame) {
 			if q.open[paused] {
 				t.end(at, n.number, port, c, paused)
 			}
-		case !q.open[paused]: // else it is repeated
+		case !q.open[paused]: // else it is a refresh
 			t.pause(at, n.number, port, c, q, &f.class[c])
 		}
 	}
 }
 
-// pause begins a pause. An arrow comes from what holds its frames, if that is there.
+// pause begins a pause. An arrow leads to it from the blocked egress queue that caused it,
+// if there is one.
 func (t *Timeline) pause(at units.Time, node, port int, class uint8, q *queue, p *pfcClass) {
 	id := uuid(fmt.Sprintf("pause %d %d %d %d", node, port, class, at))
 	peer := t.peers[node][port]
 	args := []arg{
-		{name: "of", text: t.full(peer.Node, peer.Port, class)}, {name: "depth", n: uint64(p.depth)},
+		{name: "of", text: t.queueName(peer.Node, peer.Port, class)}, {name: "depth", n: uint64(p.depth)},
 		{name: "queue_bytes", n: uint64(p.queue)}, {name: "threshold_bytes", n: uint64(p.threshold)},
 	}
 	var ends []uint64
 	if p.byPort >= 0 {
 		by := t.queue(node, p.byPort, p.byClass)
-		args = append(args, arg{name: "because_held", text: t.full(node, p.byPort, p.byClass)})
-		if by.open[held] {
+		args = append(args, arg{name: "because_blocked", text: t.queueName(node, p.byPort, p.byClass)})
+		if by.open[blocked] {
 			edge := uuid(fmt.Sprintf("cause %d", id))
 			ends = []uint64{edge}
-			t.w.event(&event{kind: typeInstant, category: "cause", name: "leads to a pause", track: t.track(by, node, p.byPort, p.byClass, held),
-				at: at, flows: ends, args: []arg{{name: "pauses", text: t.full(peer.Node, peer.Port, class)}}})
+			t.w.event(&event{kind: typeInstant, category: "cause", name: "causes a pause", track: t.track(by, node, p.byPort, p.byClass, blocked),
+				at: at, flows: ends, args: []arg{{name: "pauses", text: t.queueName(peer.Node, peer.Port, class)}}})
 		}
 	}
 	q.arrived(at, t.lags[node][port])
@@ -45,25 +46,25 @@ func (t *Timeline) pause(at units.Time, node, port int, class uint8, q *queue, p
 	t.begin(at, node, port, class, paused, "pauses "+t.graph.Names[peer.Node], []uint64{id}, ends, args)
 }
 
-// hold begins a time in which an egress queue may not send. An arrow comes from the pause
-// of the peer that arrived last.
-func (t *Timeline) hold(at units.Time, node, port int, class uint8) {
+// block begins a time in which an egress queue is blocked. An arrow leads to it from the
+// peer's pause that arrived last.
+func (t *Timeline) block(at units.Time, node, port int, class uint8) {
 	peer := t.peers[node][port]
 	from := t.queue(peer.Node, peer.Port, class)
 	lag := t.lags[peer.Node][peer.Port]
 	from.arrived(at, lag)
 	var ends []uint64
-	args := []arg{{name: "by", text: t.full(peer.Node, peer.Port, class)}}
-	if len(from.sent) > 0 && from.sent[0].at+lag <= at && !from.sent[0].joined {
+	args := []arg{{name: "by", text: t.queueName(peer.Node, peer.Port, class)}}
+	if len(from.sent) > 0 && from.sent[0].at+lag <= at && !from.sent[0].linked {
 		p := &from.sent[0]
-		p.joined = true
+		p.linked = true
 		ends = []uint64{p.id}
 		args = append(args, arg{name: "paused_ps", n: uint64(p.at)})
 	}
-	t.begin(at, node, port, class, held, "held by "+t.graph.Names[peer.Node], nil, ends, args)
+	t.begin(at, node, port, class, blocked, "blocked by "+t.graph.Names[peer.Node], nil, ends, args)
 }
 
-// arrived forgets the pauses before the last that has arrived.
+// arrived removes the pauses before the last one that has arrived.
 func (q *queue) arrived(at, lag units.Time) {
 	for len(q.sent) > 1 && q.sent[1].at+lag <= at {
 		q.sent = append(q.sent[:0], q.sent[1:]...)
@@ -71,7 +72,7 @@ func (q *queue) arrived(at, lag units.Time) {
 }
 
 // count writes a counter.
-func (t *Timeline) count(node int, e *happened) {
+func (t *Timeline) count(node int, e *nodeEvent) {
 	q := t.queue(node, e.port, e.class)
 	id := &q.counters[e.counter]
 	if *id == 0 {
@@ -95,29 +96,29 @@ func (t *Timeline) count(node int, e *happened) {
 	t.w.event(&event{kind: typeCounter, track: *id, at: e.at, value: e.value})
 }
 
-// deadlocks writes them, each as a process of its own: the deadlock, and each queue that is
-// stuck in it.
+// deadlocks writes each deadlock as a process, with a track for the loop and one for each
+// stuck queue.
 func (t *Timeline) deadlocks(end units.Time, list []sim.Deadlock) {
 	for i := range list {
 		d := &list[i]
 		name := fmt.Sprintf("deadlock %d", i)
 		id, to := uuid(name), min(end, d.End)
-		t.w.process(id, processesAfterAll+1+i, name)
+		t.w.process(id, firstExtraPID+1+i, name)
 		loop := ""
 		for _, k := range d.Loop {
 			q := &d.Queues[k]
-			loop += t.full(q.Node, q.Port, q.Class) + " -> "
+			loop += t.queueName(q.Node, q.Port, q.Class) + " -> "
 		}
-		t.span(id, name+"/whole", "the loop stands", name, d.Onset, to, []arg{{name: "loop", text: loop + "back to the first"}})
+		t.span(id, name+"/whole", "loop", name, d.Onset, to, []arg{{name: "loop", text: loop + "back to the first"}})
 		for k := range d.Queues {
 			q := &d.Queues[k]
-			where := t.full(q.Node, q.Port, q.Class)
+			where := t.queueName(q.Node, q.Port, q.Class)
 			t.span(id, fmt.Sprintf("%s/%d/%s", name, q.Port, where), where, "stuck", q.Stuck, max(q.Stuck, to), []arg{{name: "bytes", n: uint64(q.Bytes)}})
 		}
 	}
 }
 
-// span writes a slice on a track of its own.
+// span writes a slice on a new track.
 func (t *Timeline) span(parent uint64, path, track, name string, from, to units.Time, args []arg) {
 	id := uuid(path)
 	t.w.track(id, parent, track)

@@ -20,8 +20,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// storm is an incast without congestion control: pauses of three switches in a row, a link
-// that fails meanwhile, one that damages frames, and a host that gets stuck.
+// storm is an incast without congestion control: pauses across three switches, a link that
+// fails meanwhile, a link that corrupts frames, and a host that gets stuck.
 const storm = `
 name: storm
 topology: {name: leaf-spine, leaves: 3, spines: 2, hosts_per_leaf: 4}
@@ -75,7 +75,7 @@ func draw(t *testing.T, text string, o run.Options) (*drawn, *run.Result) {
 	return d, done
 }
 
-// fields reads a message: of each field its values, numbers or bytes, in order.
+// fields parses a message. It returns the values of each field, numbers or bytes, in order.
 func fields(t *testing.T, b []byte) map[int][]any {
 	t.Helper()
 	all := make(map[int][]any)
@@ -124,7 +124,7 @@ func word(f map[int][]any, field int) string {
 	return string(f[field][0].([]byte))
 }
 
-// slice is one of a track.
+// slice is a slice of a track.
 type slice struct {
 	track      string
 	name       string
@@ -132,13 +132,13 @@ type slice struct {
 	args       map[string]string // annotations
 	ended      bool
 	instant    bool
-	within     *slice // that it lies in
+	within     *slice // enclosing slice
 }
 
-// arrow leads from a slice to another.
+// arrow leads from one slice to another.
 type arrow struct{ from, to *slice }
 
-// trace is what a file shows.
+// trace is a parsed file.
 type trace struct {
 	tracks   map[uint64]string // full names
 	slices   []*slice
@@ -147,9 +147,8 @@ type trace struct {
 	pids     map[uint64]bool
 }
 
-// read reads a file by the published numbers of its fields, and checks what a viewer
-// relies on: tracks are described before they are used, slices nest, arrows join slices
-// that are there.
+// read parses a file by the published field numbers, and checks what a viewer relies on:
+// tracks are described before use, slices nest, and arrows connect existing slices.
 func read(t *testing.T, b []byte) *trace {
 	t.Helper()
 	r := &trace{tracks: make(map[uint64]string), counters: make(map[string][]int64), pids: make(map[uint64]bool)}
@@ -159,7 +158,7 @@ func read(t *testing.T, b []byte) *trace {
 	for _, p := range fields(t, b)[1] { // Trace.packet
 		packet := fields(t, p.([]byte))
 		if one(packet, 10) == 0 { // trusted_packet_sequence_id
-			t.Fatal("a packet of no sequence")
+			t.Fatal("packet without a sequence")
 		}
 		if d := packet[60]; d != nil { // track_descriptor
 			r.describe(t, fields(t, d[0].([]byte)))
@@ -172,7 +171,7 @@ func read(t *testing.T, b []byte) *trace {
 			t.Fatalf("track %d is not described", id)
 		}
 		if at < last[id] {
-			t.Fatalf("%s: %d after %d", name, at, last[id])
+			t.Fatalf("%s: event at %d after one at %d", name, at, last[id])
 		}
 		last[id] = at
 		s := &slice{track: name, name: word(e, 23), begin: at, end: at, args: annotations(t, e)}
@@ -186,7 +185,7 @@ func read(t *testing.T, b []byte) *trace {
 			r.slices = append(r.slices, s)
 		case 2:
 			if len(stack) == 0 {
-				t.Fatalf("%s: an end of nothing at %d", name, at)
+				t.Fatalf("%s: end without a slice at %d", name, at)
 			}
 			top := stack[len(stack)-1]
 			top.end, top.ended = at, true
@@ -198,7 +197,7 @@ func read(t *testing.T, b []byte) *trace {
 		case 3:
 			s.instant, s.ended = true, true
 			if s.within == nil {
-				t.Fatalf("%s: %s at %d is in no slice", name, s.name, at)
+				t.Fatalf("%s: %s at %d is outside of any slice", name, s.name, at)
 			}
 			r.slices = append(r.slices, s)
 		case 4:
@@ -210,7 +209,7 @@ func read(t *testing.T, b []byte) *trace {
 		for _, f := range e[48] { // terminating_flow_ids
 			from, ok := flows[f.(uint64)]
 			if !ok {
-				t.Fatalf("%s: an arrow from nowhere to %s at %d", name, s.name, at)
+				t.Fatalf("%s: arrow without a start to %s at %d", name, s.name, at)
 			}
 			delete(flows, f.(uint64))
 			r.arrows = append(r.arrows, arrow{from, s})
@@ -267,11 +266,11 @@ func annotations(t *testing.T, e map[int][]any) map[string]string {
 	return all
 }
 
-// pauses and held times are those of the results, to the picosecond, and arrows lead from
-// each pause of the tree to those that it caused.
+// Pauses and blocked times match the results to the picosecond, and arrows lead from each
+// pause of the tree to the pauses that it caused.
 func TestAgainstResults(t *testing.T) {
 	t.Run("near", func(t *testing.T) { againstResults(t, storm) })
-	// Pauses and their ends follow each other while the first is still on its way.
+	// Several PAUSE and RESUME frames are in flight at once.
 	quick := strings.NewReplacer("hosts_per_leaf: 4}", "hosts_per_leaf: 4, fabric_link: {rate: 200Gbps, delay: 1us}}", "size: 4MB", "size: 8MB",
 		"alpha: 1/16", "alpha: 1/32", "size: 400KB", "size: 2MB", "size: 200KB", "size: 1MB").Replace(storm)
 	t.Run("quick", func(t *testing.T) { againstResults(t, quick) })
@@ -297,7 +296,7 @@ func againstResults(t *testing.T, text string) {
 		case s.instant:
 		case strings.Contains(s.track, "/pauses class"):
 			pauses[s.track+s.args["begin_ps"]] = s
-		case strings.Contains(s.track, "/held class"):
+		case strings.Contains(s.track, "/blocked class"):
 			blocked += number("end_ps") - number("begin_ps")
 		}
 		if !s.instant && (number("begin_ps")/1000 != s.begin || number("end_ps")/1000 != s.end) {
@@ -305,9 +304,9 @@ func againstResults(t *testing.T, text string) {
 		}
 	}
 	if want := done.Summary.Pauses; uint64(len(pauses)) != want.Pauses || blocked != uint64(want.Blocked) || want.MaxDepth < 3 {
-		t.Errorf("%d pauses, %d ps held; want %+v", len(pauses), blocked, want)
+		t.Errorf("%d pauses, %d ps blocked; want %+v", len(pauses), blocked, want)
 	}
-	from := make(map[*slice][]*slice) // arrows by their ends
+	from := make(map[*slice][]*slice) // sources of arrows by target
 	for _, a := range r.arrows {
 		from[a.to] = append(from[a.to], a.from)
 	}
@@ -316,14 +315,14 @@ func againstResults(t *testing.T, text string) {
 		p := &o.Counters.Pauses[i]
 		s := pauses[name(p.End, p.Class)+fmt.Sprint(int64(p.Sent))]
 		if s == nil {
-			t.Fatalf("pause %+v is not there", p)
+			t.Fatalf("pause %+v is missing", p)
 		}
 		if end := min(p.Ended, o.End); s.args["end_ps"] != fmt.Sprint(int64(end)) || s.args["depth"] != fmt.Sprint(p.Depth) {
 			t.Errorf("%+v ends at %s, depth %s", p, s.args["end_ps"], s.args["depth"])
 		}
 		if p.Parent < 0 {
 			if len(from[s]) > 0 {
-				t.Errorf("an arrow leads to %+v, which nothing caused", p)
+				t.Errorf("an arrow leads to %+v, which has no cause", p)
 			}
 			continue
 		}
@@ -340,7 +339,7 @@ func againstResults(t *testing.T, text string) {
 	}
 }
 
-// Faults are there, each at its place, those that overlap beside each other.
+// Faults have a track per link or host; overlapping faults have separate tracks.
 func TestFaults(t *testing.T) {
 	d, done := draw(t, storm, run.Options{})
 	var got []string
@@ -351,9 +350,9 @@ func TestFaults(t *testing.T) {
 	}
 	want := []string{
 		"faults/host host7: stuck 60000000-160000000",
-		fmt.Sprintf("faults/link leaf2-spine1: damages frames at a rate of 0.0001 70000000-%d", int64(done.Outcome.End)),
+		fmt.Sprintf("faults/link leaf2-spine1: corrupts frames (rate 0.0001) 70000000-%d", int64(done.Outcome.End)),
 		"faults/link leaf1-spine0: down 100000000-150000000",
-		"faults/link leaf1-spine0 (2): damages frames at a rate of 0.001 120000000-160000000",
+		"faults/link leaf1-spine0 (2): corrupts frames (rate 0.001) 120000000-160000000",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -382,7 +381,7 @@ run: {arrivals: 10us, stop: {at_most: 2ms}}
 	var whole, stuck int
 	for _, s := range read(t, d.out.Bytes()).slices {
 		switch {
-		case s.track == "deadlock 0/the loop stands":
+		case s.track == "deadlock 0/loop":
 			whole++
 			if s.args["begin_ps"] != fmt.Sprint(int64(*done.Summary.Deadlock.Onset)) || s.args["end_ps"] != fmt.Sprint(int64(done.Outcome.End)) ||
 				!strings.HasSuffix(s.args["loop"], " -> back to the first") {
@@ -393,12 +392,12 @@ run: {arrivals: 10us, stop: {at_most: 2ms}}
 		}
 	}
 	if whole != 1 || stuck != done.Summary.Deadlock.Queues {
-		t.Errorf("%d, with %d queues of %d", whole, stuck, done.Summary.Deadlock.Queues)
+		t.Errorf("%d loops with %d queues, want 1 with %d", whole, stuck, done.Summary.Deadlock.Queues)
 	}
 }
 
-// The same bytes from any number of workers and the other engine; results are those of a
-// run without a timeline.
+// Any number of workers and the other engine give the same bytes. A timeline does not change
+// results.
 func TestSameBytes(t *testing.T) {
 	want, done := draw(t, storm, run.Options{})
 	for _, o := range []run.Options{{Workers: 3}, {Engine: run.Oracle}, {WindowDivisor: 3}} {
@@ -416,11 +415,11 @@ func TestSameBytes(t *testing.T) {
 	}
 	var a, b bytes.Buffer
 	if plain.Summary.Write(&a) != nil || done.Summary.Write(&b) != nil || a.String() != b.String() {
-		t.Error("results are others with a timeline")
+		t.Error("a timeline changes results")
 	}
 }
 
-// A million events take less than 200 MB of memory, whatever is written.
+// A million events take less than 200 MB of memory.
 func TestMemory(t *testing.T) {
 	cfg, err := scenario.Parse("a.yaml", []byte(storm))
 	if err != nil {
@@ -461,7 +460,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// failing is a file that takes nothing.
+// failing is a writer that always fails.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
@@ -483,6 +482,6 @@ func TestWriteError(t *testing.T) {
 		sink.Off(units.Time(i), 0, 0, packet.ClassMask(i%2*2))
 	}
 	if line.Flush() == nil || line.Close(units.Millisecond, nil) == nil {
-		t.Error("nobody says that nothing was written")
+		t.Error("write errors are not reported")
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Fields of Perfetto's messages, by the numbers of their published description
-// (protos/perfetto/trace).
+// Field numbers of Perfetto's messages, as published in protos/perfetto/trace.
 const (
 	tracePacket = 1 // Trace.packet
 
@@ -32,36 +31,36 @@ const (
 	counterUnit     = 3 // CounterDescriptor
 	counterUnitName = 6
 
-	eventAnnotation   = 4 // TrackEvent
-	eventType         = 9
-	eventTrack        = 11
-	eventCategory     = 22
-	eventName         = 23
-	eventCounter      = 30
-	eventFlow         = 47
-	eventTerminates   = 48
-	annotationUint    = 3 // DebugAnnotation
-	annotationText    = 6
-	annotationName    = 10
-	typeBegin         = 1
-	typeEnd           = 2
-	typeInstant       = 3
-	typeCounter       = 4
-	unitBytes         = 3
-	unitOther         = 0
-	sequence          = 1
-	processesAfterAll = 1 << 20 // process ids of what is no node
+	eventAnnotation = 4 // TrackEvent
+	eventType       = 9
+	eventTrack      = 11
+	eventCategory   = 22
+	eventName       = 23
+	eventCounter    = 30
+	eventFlow       = 47
+	eventTerminates = 48
+	annotationUint  = 3 // DebugAnnotation
+	annotationText  = 6
+	annotationName  = 10
+	typeBegin       = 1
+	typeEnd         = 2
+	typeInstant     = 3
+	typeCounter     = 4
+	unitBytes       = 3
+	unitOther       = 0
+	sequence        = 1
+	firstExtraPID   = 1 << 20 // first process id that is not a node
 )
 
-// uuid is the id of a track, or of an arrow: a hash of its name, so that the same run
-// gives the same bytes.
+// uuid returns the id of a track or an arrow: a hash of its name, so that equal runs give
+// equal bytes.
 func uuid(name string) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, name)
 	return max(1, h.Sum64())
 }
 
-// writer writes packets. It reuses its memory and keeps the first error.
+// writer writes packets. It reuses its buffers and keeps the first error.
 type writer struct {
 	out           *bufio.Writer
 	packet, inner []byte
@@ -70,7 +69,7 @@ type writer struct {
 	err           error
 }
 
-// put ends a packet.
+// put writes the packet.
 func (w *writer) put() {
 	if w.err != nil {
 		return
@@ -94,7 +93,7 @@ func message(b []byte, field protowire.Number, v []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), v)
 }
 
-// process describes what a node, or a group of tracks of no node, looks like.
+// process describes a node, or another group of tracks.
 func (w *writer) process(id uint64, pid int, name string) {
 	p := text(number(nil, processPID, uint64(pid)), processName, name)
 	w.describe(message(number(nil, trackUUID, id), trackProcess, p))
@@ -117,14 +116,14 @@ func (w *writer) describe(track []byte) {
 	w.put()
 }
 
-// arg is something that a slice is annotated with.
+// arg is an annotation of a slice.
 type arg struct {
 	name string
-	text string // or
+	text string // if empty, n is the value
 	n    uint64
 }
 
-// event is what is written of a turn of a track.
+// event is an event of a track.
 type event struct {
 	kind           uint64
 	track          uint64
@@ -135,8 +134,7 @@ type event struct {
 	args           []arg
 }
 
-// event writes one. Times are nanoseconds, as the format has them; an argument has the
-// picoseconds.
+// event writes an event. Times of the format are in nanoseconds; arguments have picoseconds.
 func (w *writer) event(e *event) {
 	b := number(number(w.inner[:0], eventType, e.kind), eventTrack, e.track)
 	if e.category != "" {

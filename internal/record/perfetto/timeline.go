@@ -1,7 +1,7 @@
-// Package perfetto writes a run as a timeline for Perfetto's viewer (ui.perfetto.dev): a
-// process per node, tracks per port and class, slices of what queues wanted, said and had
-// to wait, counters of what they held, and arrows from a pause to what it stopped and to
-// the pause that this led to.
+// Package perfetto writes the timeline of a run for Perfetto's viewer (ui.perfetto.dev), for
+// xoff run --perfetto and xoff export perfetto. A process is a node, with tracks per port and
+// class. Slices show when queues are OFF, pause their upstream and are blocked; counters show
+// occupancy. Arrows lead from a pause to the queue that it blocks, and on to the next pause.
 package perfetto
 
 import (
@@ -22,26 +22,26 @@ import (
 // Every is the period of counters.
 const Every = 10 * units.Microsecond
 
-// Timeline collects events at every node while it runs, and writes them in order of time,
-// then of nodes, when it is told that all nodes have come that far.
+// Timeline collects events at every node during a run. Flush writes them in order of time,
+// then of nodes.
 type Timeline struct {
-	graph *topo.Graph
-	peers [][]sim.End
-	lags  [][]units.Time // by node and port: from the first bit of a PAUSE to its arrival at the peer
-	nodes []*node
-	w     writer
-	due   []merged
-	turns []turn // of faults that are to come, by time
+	graph      *topo.Graph
+	peers      [][]sim.End
+	lags       [][]units.Time // by node and port: from the first bit of a PAUSE to its arrival at the peer
+	nodes      []*node
+	w          writer
+	due        []dueEvent
+	faultEdges []faultEdge // edges of faults that are not written yet, by time
 
-	queues [][]*queue      // by node, then port and class
-	ports  [][]bool        // described
-	known  []bool          // nodes that are described
-	lists  map[uint64]bool // tracks of faults that are described
+	queues      [][]*queue      // by node, then port and class
+	ports       [][]bool        // ports that are described
+	known       []bool          // nodes that are described
+	faultTracks map[uint64]bool // tracks of faults that are described
 }
 
-// merged is an event in its place.
-type merged struct {
-	*happened
+// dueEvent is an event to be written, with its node.
+type dueEvent struct {
+	*nodeEvent
 	n *node
 }
 
@@ -50,32 +50,32 @@ type queue struct {
 	open     [numIntervals]bool
 	tracks   [numIntervals]uint64 // 0: not described
 	counters [numCounters]uint64
-	sent     []pause // that may still arrive, and the last that did
+	sent     []pause // pauses in flight, and the last that arrived
 }
 
-// pause is one that was sent.
+// pause is a pause that was sent.
 type pause struct {
 	id     uint64
 	at     units.Time
-	joined bool // an arrow leads from it
+	linked bool // it has an arrow
 }
 
-// interval is something that lasts.
+// interval is a state of a queue that lasts.
 type interval uint8
 
 const (
-	off    interval = iota // an ingress queue wants its upstream to hold
-	paused                 // the upstream was told so
-	held                   // an egress queue may not send
+	off     interval = iota // an ingress queue wants its upstream paused
+	paused                  // an ingress queue has sent a PAUSE
+	blocked                 // an egress queue may not send
 	numIntervals
 )
 
-var intervalNames = [numIntervals]string{"OFF", "pauses", "held"}
+var intervalNames = [numIntervals]string{"OFF", "pauses", "blocked"}
 
-// New makes a timeline, which Bind and Open complete.
-func New() *Timeline { return &Timeline{lists: make(map[uint64]bool)} }
+// New returns a timeline. Call Sink for every node, then Bind and Open.
+func New() *Timeline { return &Timeline{faultTracks: make(map[uint64]bool)} }
 
-// Sink returns what watches a node.
+// Sink returns the sink of a node.
 func (t *Timeline) Sink(number int) probe.Sink {
 	for len(t.nodes) <= number {
 		t.nodes = append(t.nodes, nil)
@@ -84,7 +84,7 @@ func (t *Timeline) Sink(number int) probe.Sink {
 	return t.nodes[number]
 }
 
-// Bind tells the timeline the fabric before the run, and adds what it samples.
+// Bind sets the fabric before the run, and adds its samples to spec.
 func (t *Timeline) Bind(g *topo.Graph, spec *sim.Spec) {
 	t.graph = g
 	t.known = make([]bool, g.Nodes())
@@ -100,7 +100,7 @@ func (t *Timeline) Bind(g *topo.Graph, spec *sim.Spec) {
 		t.peers[c.A.Node][c.A.Port], t.peers[c.B.Node][c.B.Port] = c.B, c.A
 		t.lags[c.A.Node][c.A.Port], t.lags[c.B.Node][c.B.Port] = line+c.AtoB, line+c.BtoA
 	}
-	t.turns = faults(g, spec)
+	t.faultEdges = faults(g, spec)
 	for i, n := range t.nodes {
 		n.sent = make([]units.Bytes, len(t.peers[i]))
 		n.last = make([]int64, len(t.peers[i])*mmu.Classes*numCounters)
@@ -108,24 +108,24 @@ func (t *Timeline) Bind(g *topo.Graph, spec *sim.Spec) {
 	}
 }
 
-// Open begins the file.
+// Open sets the file to write to.
 func (t *Timeline) Open(out io.Writer) { t.w.out = bufio.NewWriterSize(out, 1<<16) }
 
-// Events is how many were written.
+// Events returns the number of written events.
 func (t *Timeline) Events() int { return t.w.events }
 
-// Flush writes what nodes have collected. Every node must have run up to the same time.
+// Flush writes the collected events. Every node must have run up to the same time.
 func (t *Timeline) Flush() error {
 	t.due = t.due[:0]
 	for _, n := range t.nodes {
 		for i := range n.list {
-			t.due = append(t.due, merged{&n.list[i], n})
+			t.due = append(t.due, dueEvent{&n.list[i], n})
 		}
 	}
-	slices.SortStableFunc(t.due, func(a, b merged) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(t.due, func(a, b dueEvent) int { return cmp.Compare(a.at, b.at) })
 	for _, e := range t.due {
-		t.turnsUpTo(e.at)
-		t.write(e.n, e.happened)
+		t.writeFaults(e.at)
+		t.write(e.n, e.nodeEvent)
 	}
 	for _, n := range t.nodes {
 		n.list, n.frames = n.list[:0], n.frames[:0]
@@ -136,15 +136,15 @@ func (t *Timeline) Flush() error {
 	return t.w.err
 }
 
-// Close ends what is open, and writes what is known when the run is over.
+// Close ends open slices and writes faults and deadlocks, at the end of the run.
 func (t *Timeline) Close(end units.Time, deadlocks []sim.Deadlock) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	t.turnsUpTo(end)
-	for _, x := range t.turns { // of faults that outlast the run
+	t.writeFaults(end)
+	for _, x := range t.faultEdges { // ends of faults that outlast the run
 		if !x.begins && x.from <= end {
-			t.turn(&turn{fault: x.fault, at: end})
+			t.writeFault(&faultEdge{fault: x.fault, at: end})
 		}
 	}
 	for node, list := range t.queues {
@@ -174,14 +174,14 @@ func (t *Timeline) process(node int) uint64 {
 	return id
 }
 
-// portName is that of a port within its node: by its neighbour, with its number, since
-// there can be several.
+// portName names a port within its node by its peer and, as there can be several ports to a
+// peer, by its number.
 func (t *Timeline) portName(node, port int) string {
 	return fmt.Sprintf("to-%s (port%d)", t.graph.Names[t.peers[node][port].Node], port)
 }
 
-// full names a class of a port.
-func (t *Timeline) full(node, port int, class uint8) string {
+// queueName names a class of a port.
+func (t *Timeline) queueName(node, port int, class uint8) string {
 	return fmt.Sprintf("%s.to-%s class %d", t.graph.Names[node], t.graph.Names[t.peers[node][port].Node], class)
 }
 
@@ -204,7 +204,7 @@ func (t *Timeline) queue(node, port int, class uint8) *queue {
 	return *q
 }
 
-// track returns the track of something that lasts at a queue.
+// track returns the track of an interval of a queue.
 func (t *Timeline) track(q *queue, node, port int, class uint8, k interval) uint64 {
 	if q.tracks[k] == 0 {
 		name := fmt.Sprintf("%s class %d", intervalNames[k], class)
@@ -215,27 +215,27 @@ func (t *Timeline) track(q *queue, node, port int, class uint8, k interval) uint
 }
 
 // write writes an event of a node.
-func (t *Timeline) write(n *node, e *happened) {
+func (t *Timeline) write(n *node, e *nodeEvent) {
 	switch e.what {
-	case changed:
+	case eventInterval:
 		for c := range (e.from ^ e.to).All() {
 			t.change(e, n.number, c, e.to.Has(c))
 		}
-	case framed:
+	case eventFrame:
 		t.frame(e.at, n, e.port, &n.frames[e.extra])
-	case counted:
+	case eventCounted:
 		t.count(n.number, e)
 	}
 }
 
-func (t *Timeline) change(e *happened, node int, class uint8, on bool) {
+func (t *Timeline) change(e *nodeEvent, node int, class uint8, on bool) {
 	q := t.queue(node, e.port, class)
 	switch {
 	case on == q.open[e.interval]:
 	case !on:
 		t.end(e.at, node, e.port, class, e.interval)
-	case e.interval == held:
-		t.hold(e.at, node, e.port, class)
+	case e.interval == blocked:
+		t.block(e.at, node, e.port, class)
 	default:
 		t.begin(e.at, node, e.port, class, off, "OFF", nil, nil, nil)
 	}

@@ -1,4 +1,5 @@
-// Package trace prints the life of packets: of one flow, or at one port.
+// Package trace prints the events of packets, of one flow or at some ports, for xoff run
+// --trace.
 package trace
 
 import (
@@ -17,20 +18,20 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Tracer collects lines at every node while it runs, and prints them in order of
-// time, then of nodes, when it is told that all nodes have come that far.
+// Tracer collects lines at every node during a run. Flush prints them in order of time, then
+// of nodes.
 type Tracer struct {
 	graph    *topo.Graph
 	peers    [][]int
-	flow     int64    // -1: ports are traced
+	flow     int64    // -1: trace ports
 	ports    [][]bool // by node
 	from, to units.Time
 	nodes    []*node
 	out      *bufio.Writer
-	width    int // of the name of a node
+	width    int // of the longest node name
 }
 
-// New reads what is to be traced: "flow=N" or "port=PATTERN".
+// New returns a tracer of "flow=N" or "port=PATTERN", from a time until before another.
 func New(what string, from, to units.Time, w io.Writer) (*Tracer, error) {
 	t := &Tracer{flow: -1, from: from, to: to, out: bufio.NewWriter(w)}
 	kind, value, _ := strings.Cut(what, "=")
@@ -38,21 +39,21 @@ func New(what string, from, to units.Time, w io.Writer) (*Tracer, error) {
 	case "flow":
 		n, err := strconv.ParseUint(value, 10, 32)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no flow; allowed: its id, as in flows.parquet, such as flow=0", value)
+			return nil, fmt.Errorf("%q is not a flow (expected an id of flows.parquet, such as flow=0)", value)
 		}
 		t.flow = int64(n)
 	case "port":
 		t.ports = [][]bool{}
 	default:
-		return nil, fmt.Errorf("%q cannot be traced; allowed: flow=N, port=NODE.portN, port=NODE.to-NODE", what)
+		return nil, fmt.Errorf("%q cannot be traced (expected flow=N, port=NODE.portN or port=NODE.to-NODE)", what)
 	}
 	if to <= from {
-		return nil, fmt.Errorf("from %s to %s is no time; allowed: from before to", from, to)
+		return nil, fmt.Errorf("from is %s and to is %s (expected from before to)", from, to)
 	}
 	return t, nil
 }
 
-// Sink returns what watches a node.
+// Sink returns the sink of a node.
 func (t *Tracer) Sink(number int) probe.Sink {
 	for len(t.nodes) <= number {
 		t.nodes = append(t.nodes, nil)
@@ -61,14 +62,14 @@ func (t *Tracer) Sink(number int) probe.Sink {
 	return t.nodes[number]
 }
 
-// Bind tells the tracer the fabric and the number of flows, before the run.
+// Bind sets the fabric and the number of flows before the run.
 func (t *Tracer) Bind(what string, g *topo.Graph, flows int) error {
 	t.graph, t.peers = g, g.Peers()
 	for _, n := range g.Names {
 		t.width = max(t.width, len(n))
 	}
 	if t.flow >= int64(flows) {
-		return fmt.Errorf("there is no flow %d; allowed: 0 to %d", t.flow, flows-1)
+		return fmt.Errorf("there is no flow %d (expected 0 to %d)", t.flow, flows-1)
 	}
 	if t.ports == nil {
 		return nil
@@ -79,8 +80,7 @@ func (t *Tracer) Bind(what string, g *topo.Graph, flows int) error {
 	return err
 }
 
-// Flush prints what nodes have collected. Every node must have run up to the same
-// time.
+// Flush prints the collected lines. Every node must have run up to the same time.
 func (t *Tracer) Flush() error {
 	var all []line
 	for _, n := range t.nodes {
@@ -100,7 +100,7 @@ func (t *Tracer) Flush() error {
 	return t.out.Flush()
 }
 
-// port names the port of a line by its neighbour.
+// port names the port of a line by its peer.
 func (t *Tracer) port(l *line) string {
 	if l.port < 0 {
 		return ""
@@ -115,12 +115,12 @@ func (t *Tracer) port(l *line) string {
 	return "to " + peer
 }
 
-// clock prints a time in microseconds, exactly.
+// clock formats a time in microseconds, exactly.
 func clock(t units.Time) string {
 	return fmt.Sprintf("%d.%06d us", t/units.Microsecond, t%units.Microsecond)
 }
 
-// line is one event in words.
+// line is the description of one event.
 type line struct {
 	at   units.Time
 	node int
@@ -129,7 +129,7 @@ type line struct {
 	text string
 }
 
-// node is what the tracer has at one node.
+// node collects the lines of one node.
 type node struct {
 	probe.Ignore
 	t      *Tracer
@@ -186,7 +186,7 @@ func (n *node) Arrive(now units.Time, port int, p *packet.Packet) {
 	verb := "arrives  "
 	if n.host() && !p.Control() {
 		verb = map[packet.Kind]string{packet.Data: "delivered", packet.Ack: "acked    ", packet.Nack: "nacked   ",
-			packet.CNP: "slow down"}[p.Kind()]
+			packet.CNP: "notified "}[p.Kind()]
 	}
 	n.add(now, port, true, "%s %s", verb, n.frame(p))
 }
@@ -197,9 +197,9 @@ func (n *node) Queued(now units.Time, in, out int, p *packet.Packet, s mmu.Segme
 		return
 	}
 	v, c := n.n.View(), p.Class()
-	held := v.Ingress(in, c)
-	text := fmt.Sprintf("queued    %s, in %s; %d B wait here, its ingress queue holds %d B private, %d B shared, %d B headroom",
-		n.frame(p), s, int64(v.Egress(out, c)), int64(held.Private), int64(held.Shared), int64(held.Headroom))
+	stored := v.Ingress(in, c)
+	text := fmt.Sprintf("queued    %s, in %s; %d B wait here, its ingress queue has %d B private, %d B shared, %d B headroom",
+		n.frame(p), s, int64(v.Egress(out, c)), int64(stored.Private), int64(stored.Shared), int64(stored.Headroom))
 	if v.Kind(c) == mmu.Lossless {
 		_, xoff := n.n.Level(now, in, c)
 		text += fmt.Sprintf(" (threshold %d B)", int64(xoff))
@@ -226,12 +226,12 @@ func (n *node) Drop(now units.Time, port int, p *packet.Packet, why probe.Reason
 
 // Blocked implements probe.Sink.
 func (n *node) Blocked(now units.Time, port int, from, to packet.ClassMask) {
-	n.change(now, port, false, from, to, "held      may not send", "open      may send again")
+	n.change(now, port, false, from, to, "blocked   may not send", "open      may send")
 }
 
 // Off implements probe.Sink.
 func (n *node) Off(now units.Time, port int, from, to packet.ClassMask) {
-	n.change(now, port, true, from, to, "OFF       wants the other end to pause", "ON        lets the other end send")
+	n.change(now, port, true, from, to, "OFF       wants its peer paused", "ON        lets its peer send")
 }
 
 func (n *node) change(now units.Time, port int, in bool, from, to packet.ClassMask, on, off string) {
@@ -252,14 +252,14 @@ func (n *node) Flow(now units.Time, flow uint32, what probe.FlowEvent) {
 		return
 	}
 	n.add(now, -1, false, "flow %d    %s", flow, map[probe.FlowEvent]string{
-		probe.FlowStarts: "starts", probe.FlowDelivered: "is delivered: all of it has arrived",
-		probe.FlowAcked:   "is complete: all of it is acknowledged",
-		probe.FlowTimeout: "times out: sends again from the first packet that is not acknowledged",
-		probe.FlowGap:     "misses a packet and asks for it",
+		probe.FlowStarts: "starts", probe.FlowDelivered: "is delivered: all packets have arrived",
+		probe.FlowAcked:   "is complete: all packets are acknowledged",
+		probe.FlowTimeout: "times out: retransmits from the first unacknowledged packet",
+		probe.FlowGap:     "misses a packet and requests it",
 	}[what])
 }
 
-// frame describes a frame in a few words.
+// frame describes a frame.
 func (n *node) frame(p *packet.Packet) string {
 	if p.Kind() == packet.PFC {
 		return pfc(p)
@@ -278,7 +278,7 @@ func (n *node) frame(p *packet.Packet) string {
 	}
 	s += fmt.Sprintf(", %d B, class %d", p.Size, p.Class())
 	if p.Flags&packet.Retransmit != 0 {
-		s += ", again"
+		s += ", retransmission"
 	}
 	if p.Flags&packet.CE != 0 {
 		s += ", CE"

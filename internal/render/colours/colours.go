@@ -1,5 +1,6 @@
-// Package colours gives schemes their colours in figures, so that one looks the same
-// wherever it is drawn. Each names its own in its entry of the registry.
+// Package colours returns the colours of schemes in figures, so that a scheme has the same
+// colour in every figure. Reports and figures of papers use it. A scheme names its colour in
+// its registry entry.
 package colours
 
 import (
@@ -9,10 +10,10 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// Of returns the colour of a scheme by its name, in lower case, or another name that
-// figures know it by. Schemes of different kinds may share a name; the first counts.
+// Of returns the colour of a scheme by its lower-case name or an alias. If schemes of
+// different kinds share a name, it returns the colour of the first.
 func Of(name string) (plot.Colour, bool) {
-	if name == "ideal" { // what schemes are held against
+	if name == "ideal" { // the baseline of comparisons
 		name = "none"
 	}
 	for _, k := range scenario.Kinds() {

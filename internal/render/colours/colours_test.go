@@ -7,13 +7,13 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// Every colour that an entry names exists, and schemes that papers compare with each
-// other have different ones.
+// Every colour in the registry exists, and schemes that papers compare have different
+// colours.
 func TestColours(t *testing.T) {
 	for _, k := range scenario.Kinds() {
 		for _, s := range k.Schemes {
 			if _, ok := plot.ColourNamed(s.Colour); s.Colour != "" && !ok {
-				t.Errorf("%s %s has the colour %q, which there is none of", k.Name, s.Name, s.Colour)
+				t.Errorf("%s %s has the unknown colour %q", k.Name, s.Name, s.Colour)
 			}
 		}
 	}
@@ -24,12 +24,12 @@ func TestColours(t *testing.T) {
 		for _, n := range family {
 			c, ok := Of(n)
 			if was := seen[c]; !ok || was != "" {
-				t.Errorf("%s has no colour, or that of %s", n, was)
+				t.Errorf("%s has no colour, or the same as %q", n, was)
 			}
 			seen[c] = n
 		}
 	}
 	if _, ok := Of("stranger"); ok {
-		t.Error("a name that nobody knows has a colour")
+		t.Error("an unknown name has a colour")
 	}
 }

@@ -1,6 +1,6 @@
 package plot
 
-// bars draws groups of bars. It is false when there is nothing to draw.
+// bars draws groups of bars. It returns false if there is nothing to draw.
 func (p *plan) bars(s *scene, l *looks) bool {
 	n := len(p.Series)
 	if n == 0 || len(p.Categories) == 0 {
@@ -20,7 +20,7 @@ func (p *plan) bars(s *scene, l *looks) bool {
 		for c := range p.Categories {
 			middleOf := b.x0 + float64(slot*(float64(c)+0.5)) + float64(width*(float64(i)-float64(n-1)/2))
 			if c >= len(d.Y) || !finite(d.Y[c]) {
-				s.write("–", middleOf, zero-4, styleTick, middle) // nothing is known, which is not zero
+				s.write("–", middleOf, zero-4, styleTick, middle) // unknown is not zero
 				continue
 			}
 			any = true
@@ -40,7 +40,7 @@ func (p *plan) bars(s *scene, l *looks) bool {
 	return any
 }
 
-// hatched fills a bar and draws the pattern that tells it apart without colour.
+// hatched fills a bar and draws its pattern, which distinguishes it without colour.
 func hatched(s *scene, k look, b box) {
 	s.rect(k.ink, b.x0, b.y0, b.x1, b.y1)
 	var lines [][]point

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// cdf draws distributions in steps. It is false when there is nothing to draw.
+// cdf draws distributions in steps. It returns false if there is nothing to draw.
 func (p *plan) cdf(s *scene, l *looks) bool {
 	any := false
 	for i := range p.Series {
@@ -34,8 +34,8 @@ func (p *plan) cdf(s *scene, l *looks) bool {
 	return any
 }
 
-// distribution returns the distinct finite values of samples and the share of
-// samples that do not exceed each. NaN is no sample.
+// distribution returns the distinct finite values of samples, and for each the share of
+// samples that do not exceed it. NaN is not a sample.
 func distribution(samples []float64) (x, y []float64) {
 	sorted := make([]float64, 0, len(samples))
 	for _, v := range samples {
@@ -54,8 +54,8 @@ func distribution(samples []float64) (x, y []float64) {
 	return x, y
 }
 
-// stairs turns points into steps that begin at the bottom and end at the right
-// edge. Steps that cannot be seen are left out.
+// stairs turns points into steps that begin at the bottom and end at the right edge. It
+// omits steps that are too small to see.
 func stairs(run []vec, b box) []vec {
 	const visible = 0.4
 	out := []vec{{run[0].x, b.y1}, run[0]}
@@ -72,9 +72,8 @@ func stairs(run []vec, b box) []vec {
 	return out
 }
 
-// Spread returns the distribution of several runs as a series of a CDF: the mean
-// of their shares, and the least and greatest as bounds. Samples are those of
-// Kind CDF.
+// Spread returns the distribution of several runs as a series of a CDF panel: the mean of
+// their shares, with the smallest and largest share as bounds. Samples are as in CDF.
 func Spread(name string, runs ...[]float64) Series {
 	s := Series{Name: name}
 	var all []float64
@@ -89,7 +88,7 @@ func Spread(name string, runs ...[]float64) Series {
 		all = append(all, r...)
 	}
 	slices.Sort(all)
-	const most = 400 // a panel has not many more pixels
+	const most = 400 // a panel has few more pixels
 	s.X, s.Y = []float64{}, []float64{}
 	for i := range all {
 		if i > 0 && i < len(all)-1 && i*most/len(all) == (i-1)*most/len(all) {
@@ -101,7 +100,7 @@ func Spread(name string, runs ...[]float64) Series {
 		}
 		sum, lo, hi := 0.0, math.Inf(1), math.Inf(-1)
 		for _, r := range sorted {
-			// The number of samples that do not exceed v.
+			// n is the number of samples that do not exceed v.
 			n, _ := slices.BinarySearchFunc(r, v, func(a, b float64) int {
 				if a <= b {
 					return -1

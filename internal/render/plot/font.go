@@ -10,9 +10,8 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// The fonts that are part of the program: they measure texts and draw those of
-// PNG. A reader's browser sets SVG in a font of its own, so layouts leave a
-// margin. Metrics are integers.
+// Embedded fonts. They measure all texts and draw the texts of PNG. A browser shows SVG in
+// its own font, so layouts leave a margin. Metrics are integers.
 var (
 	regular = sync.OnceValue(func() *sfnt.Font { return parse(goregular.TTF) })
 	bold    = sync.OnceValue(func() *sfnt.Font { return parse(gobold.TTF) })
@@ -21,7 +20,7 @@ var (
 func parse(data []byte) *sfnt.Font {
 	f, err := sfnt.Parse(data)
 	if err != nil {
-		panic(err) // it is part of the program
+		panic(err) // an embedded font is always valid
 	}
 	return f
 }
@@ -33,7 +32,7 @@ func fontOf(heavy bool) *sfnt.Font {
 	return regular()
 }
 
-// textWidth is how many pixels a text takes.
+// textWidth returns the width of a text in pixels.
 func textWidth(text string, size float64, heavy bool) float64 {
 	f := fontOf(heavy)
 	em := f.UnitsPerEm()

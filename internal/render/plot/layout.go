@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Sizes in pixels. The width of a panel goes down as more stand side by side, so
-// that a figure stays readable where a page shows it a thousand pixels wide.
+// Sizes in pixels. Panels are narrower the more of them are side by side, so that a figure
+// is readable on a page of about 1000 pixels.
 const (
 	margin    = 16.0
 	gap       = 22.0
@@ -18,7 +18,7 @@ var (
 	plotHeights = []float64{270, 220, 190}
 )
 
-// medium is what a figure is laid out for.
+// medium is the target of a layout.
 type medium uint8
 
 const (
@@ -27,25 +27,26 @@ const (
 	narrow               // a page on a narrow screen
 )
 
-// narrowScreen is the width of a figure there, and pageWidth that of a wide one elsewhere.
+// narrowScreen is the width of a figure on a narrow screen, pageWidth the width of a wide
+// figure on a page.
 const (
 	narrowScreen = 362.0
 	pageWidth    = 1090.0
 )
 
-// plan is a panel with its place.
+// plan is a panel with its position.
 type plan struct {
 	*Panel
 	x, y        axis
-	left, width float64 // of the whole panel
-	box         box     // of the data
+	left, width float64 // position and width of the whole panel
+	box         box     // area of the data
 	title       []string
-	categories  [][]string // lines of their names
-	upright     bool       // names of categories are turned
+	categories  [][]string // category names, broken into lines
+	upright     bool       // category names are rotated
 	notes       []string
 }
 
-// scene lays a figure out.
+// scene lays out and draws a figure.
 func (f *Figure) scene(m medium) *scene {
 	columns, width, height := f.sizes(m)
 	s := &scene{title: f.Title, inline: m != wide}
@@ -73,7 +74,7 @@ func (f *Figure) scene(m medium) *scene {
 	for i := 0; i < len(plans); i += columns {
 		row := plans[i:min(i+columns, len(plans))]
 		if f.Wide {
-			looks, y = f.apart(s, row[0], y)
+			looks, y = f.heading(s, row[0], y)
 		}
 		y = s.row(row, lefts, height, y)
 		for _, p := range row {
@@ -87,7 +88,7 @@ func (f *Figure) scene(m medium) *scene {
 	return s
 }
 
-// sizes are how many panels stand side by side, and those of each.
+// sizes returns the number of columns, and the width and height of a panel.
 func (f *Figure) sizes(m medium) (columns int, width, height float64) {
 	columns = f.Columns
 	if columns < 1 {
@@ -102,13 +103,17 @@ func (f *Figure) sizes(m medium) (columns int, width, height float64) {
 		return 1, pageWidth - 2*margin, low
 	}
 	kind := min(columns, len(panelWidths)) - 1
-	return columns, panelWidths[kind], plotHeights[kind]
+	if height = f.Height; height == 0 {
+		height = plotHeights[kind]
+	}
+	return columns, panelWidths[kind], height
 }
 
-// apart writes the title and the legend of one panel, and returns where they end.
-func (f *Figure) apart(s *scene, p *plan, y float64) (*looks, float64) {
+// heading draws the title and the legend of one panel of a wide figure. It returns the looks
+// of the panel's series and the y coordinate below the legend.
+func (f *Figure) heading(s *scene, p *plan, y float64) (*looks, float64) {
 	one := &Figure{Panels: []Panel{*p.Panel}, Colours: f.Colours}
-	for _, line := range wrap(p.Title, stylePanel, p.width*0.92) { // bold texts differ most between fonts
+	for _, line := range wrap(p.Title, stylePanel, p.width*0.92) { // widths of bold text differ most between fonts
 		y += 18
 		s.write(line, margin, y, stylePanel, start)
 	}
@@ -118,7 +123,7 @@ func (f *Figure) apart(s *scene, p *plan, y float64) (*looks, float64) {
 	return l, one.legend(s, l, y)
 }
 
-// row places the panels of a row and returns where it ends.
+// row places the panels of a row and returns the y coordinate of its end.
 func (s *scene) row(row []*plan, lefts []float64, height, y float64) float64 {
 	titles := 0
 	for i, p := range row {
@@ -137,7 +142,7 @@ func (s *scene) row(row []*plan, lefts []float64, height, y float64) float64 {
 	return bottom
 }
 
-// leftRoom is what stands left of the data: a label and numbers.
+// leftRoom returns the width left of the data, for the label and numbers of the y axis.
 func (p *plan) leftRoom() float64 {
 	room := 0.0
 	if p.Kind == Spans {
@@ -155,10 +160,10 @@ func (p *plan) leftRoom() float64 {
 	return room
 }
 
-// slack is for readers whose font is wider than ours.
+// slack allows for fonts that are wider than the embedded ones.
 const slack = 1.06
 
-// place finds the x axis, now that the width is known.
+// place computes the x axis. The width must be known.
 func (p *plan) place() {
 	width := p.box.x1 - p.box.x0
 	p.notes = nil
@@ -166,7 +171,7 @@ func (p *plan) place() {
 		p.notes = append(p.notes, wrap(n, styleNote, p.width)...)
 	}
 	if p.Kind != Bars {
-		// Narrow the number of ticks until their labels fit side by side.
+		// Reduce the number of ticks until their labels fit.
 		for n := max(int(width/42), 2); ; n-- {
 			p.x = newAxis(p.xAxis(), p.xDemand(n))
 			if n <= 2 || p.fits() {
@@ -186,7 +191,7 @@ func (p *plan) place() {
 	}
 }
 
-// fits says that the numbers below the x axis do not touch.
+// fits reports whether the labels of the x axis do not touch.
 func (p *plan) fits() bool {
 	last := -1e9
 	for _, t := range p.x.ticks {
@@ -204,7 +209,7 @@ func (p *plan) fits() bool {
 	return true
 }
 
-// below is the room under the data.
+// below returns the height needed below the data.
 func (p *plan) below() float64 {
 	room := 18.0
 	switch {
@@ -226,7 +231,7 @@ func (p *plan) below() float64 {
 	return room
 }
 
-// legend draws the names of all series once and returns where it ends.
+// legend draws the name of every series once and returns the y coordinate of its end.
 func (f *Figure) legend(s *scene, l *looks, y float64) float64 {
 	type entry struct {
 		kind   Kind
@@ -266,7 +271,7 @@ func (f *Figure) legend(s *scene, l *looks, y float64) float64 {
 	return y + 4
 }
 
-// wrap breaks a text into lines at spaces. A word that is too long stays whole.
+// wrap breaks a text into lines at spaces. It does not break words.
 func wrap(text string, t textStyle, width float64) []string {
 	var lines []string
 	now := ""
@@ -286,7 +291,7 @@ func wrap(text string, t textStyle, width float64) []string {
 	return lines
 }
 
-// vertical finds the y axis; rows of spans have none.
+// vertical computes the y axis. Panels of spans have rows instead.
 func (p *plan) vertical(height float64) axis {
 	if p.Kind == Spans {
 		return axis{lo: 0, hi: float64(max(len(p.Categories), 1))}
@@ -294,7 +299,7 @@ func (p *plan) vertical(height float64) axis {
 	return newAxis(p.yAxis(), p.yDemand(height))
 }
 
-// height is that of the data.
+// height returns the height of the data area.
 func (p *plan) height(usual float64) float64 {
 	if p.Kind == Spans {
 		return rowHeight * float64(max(len(p.Categories), 1))

@@ -1,7 +1,7 @@
 package plot
 
-// maxMarked is up to how many points a line shows each of them, with its error
-// bar; beyond, markers would hide the line, and bounds are a band.
+// maxMarked is the largest number of points that a line shows with markers and error bars.
+// With more points markers would hide the line, and bounds become a band.
 const maxMarked = 30
 
 const (
@@ -11,8 +11,7 @@ const (
 	markerSize = 3.4
 )
 
-// lines draws the series of a panel of lines. It is false when there is nothing
-// to draw.
+// lines draws the series of a panel of lines. It returns false if there is nothing to draw.
 func (p *plan) lines(s *scene, l *looks) bool {
 	any := false
 	type drawn struct {
@@ -29,7 +28,7 @@ func (p *plan) lines(s *scene, l *looks) bool {
 		list = append(list, d)
 	}
 	for _, d := range list {
-		if d.s.Low != nil && d.s.High != nil && len(d.s.Y) > maxMarked {
+		if d.s.banded() {
 			s.series(d.s)
 			p.band(s, d.s, d.look, false)
 			s.tag("</g>")
@@ -37,28 +36,34 @@ func (p *plan) lines(s *scene, l *looks) bool {
 	}
 	for _, d := range list {
 		s.series(d.s)
-		if d.s.Low != nil && d.s.High != nil && len(d.s.Y) <= maxMarked {
+		if !d.s.banded() {
 			p.errorBars(s, d.s, d.look)
 		}
 		if !d.s.Style.Points {
 			p.stroke(s, d.runs, d.look, widthFor(d.pts))
 		}
-		if d.s.marked() || lonely(d.runs) {
+		if d.s.marked() || isolated(d.runs) {
 			p.markers(s, d.pts, d.look)
 		}
 		s.tag("</g>")
 	}
+	p.pointLabels(s)
 	return any
 }
 
-// marked says that every point of a line has a marker.
+// banded reports whether the bounds of a line are a band rather than error bars.
+func (d *Series) banded() bool {
+	return d.Low != nil && d.High != nil && len(d.Y) > maxMarked && !d.Style.Points
+}
+
+// marked reports whether the points of a line have markers.
 func (d *Series) marked() bool {
 	return d.Style.Points || !d.Style.Plain && len(d.Y) <= maxMarked
 }
 
-// lonely says that a line has a point that nothing is joined to: without a marker
-// it would not show.
-func lonely(runs [][]vec) bool {
+// isolated reports whether a line has a point without neighbours, which is invisible without
+// a marker.
+func isolated(runs [][]vec) bool {
 	for _, r := range runs {
 		if len(r) == 1 {
 			return true
@@ -67,8 +72,8 @@ func lonely(runs [][]vec) bool {
 	return false
 }
 
-// runs maps a series to pixels: stretches without a gap, and all points that lie
-// within the panel.
+// runs maps a series to pixels. It returns the stretches between gaps, and all points within
+// the panel.
 func (p *plan) runs(s *Series) (runs [][]vec, inside []vec) {
 	var now []vec
 	for i := range min(len(s.X), len(s.Y)) {
@@ -83,7 +88,7 @@ func (p *plan) runs(s *Series) (runs [][]vec, inside []vec) {
 		}
 		v := vec{x, y}
 		now = append(now, v)
-		if p.box.holds(v) {
+		if p.box.contains(v) {
 			inside = append(inside, v)
 		}
 	}
@@ -93,7 +98,7 @@ func (p *plan) runs(s *Series) (runs [][]vec, inside []vec) {
 	return runs, inside
 }
 
-// stroke draws runs as lines.
+// stroke draws stretches of points as lines.
 func (p *plan) stroke(s *scene, runs [][]vec, k look, width float64) {
 	var paths [][]point
 	for _, run := range runs {
@@ -108,7 +113,7 @@ func (p *plan) stroke(s *scene, runs [][]vec, k look, width float64) {
 	}
 }
 
-// widthFor is that of a line: thin when it has very many points.
+// widthFor returns the width of a line, which is thin if it has very many points.
 func widthFor(pts []vec) float64 {
 	if len(pts) > denseLine {
 		return thinWidth
@@ -116,9 +121,9 @@ func widthFor(pts []vec) float64 {
 	return lineWidth
 }
 
-// thin leaves out points that cannot be seen: of those in the same half pixel it
-// keeps the first, the last, the highest and the lowest. Only for lines that go
-// to the right.
+// thin removes points of a dense line that cannot be seen. Of the points in the same half
+// pixel it keeps the first, last, highest and lowest. It does not change lines that turn
+// back to the left.
 func thin(run []vec) []vec {
 	const dense = 2000
 	if len(run) < dense {
@@ -152,7 +157,7 @@ func thin(run []vec) []vec {
 	return out
 }
 
-// band fills what lies between the bounds of a series, in steps for a CDF.
+// band fills the area between the bounds of a series, in steps for a CDF.
 func (p *plan) band(s *scene, d *Series, k look, steps bool) {
 	var upper, lower []vec
 	var paths [][]point
@@ -186,22 +191,38 @@ func (p *plan) band(s *scene, d *Series, k look, steps bool) {
 	}
 }
 
-// errorBars draws the bounds of single points.
+// errorBars draws the bounds of a series as error bars.
 func (p *plan) errorBars(s *scene, d *Series, k look) {
+	width, half := unit(130), 3.5
+	if p.crowded() {
+		width, half = 70, 2
+	}
 	var paths [][]point
 	for i := range min(len(d.X), len(d.Y)) {
 		lo, hi, ok := d.bounds(i)
 		x, fine := p.toX(d.X[i])
 		if ok && fine && x >= p.box.x0-1e-6 && x <= p.box.x1+1e-6 {
-			paths = append(paths, errorBar(x, p.floorY(lo), p.floorY(hi), 3.5)...)
+			paths = append(paths, errorBar(x, p.floorY(lo), p.floorY(hi), half)...)
 		}
 	}
 	if len(paths) > 0 {
-		s.add(shape{paths: paths, stroke: k.ink, width: 130, class: s.only("eb")})
+		s.add(shape{paths: paths, stroke: k.ink, width: width, class: s.only("eb")})
 	}
 }
 
-// errorBar is a line with caps.
+// crowded reports whether the panel has more than maxMarked points without lines. Their error
+// bars are thin.
+func (p *plan) crowded() bool {
+	n := 0
+	for i := range p.Series {
+		if p.Series[i].Style.Points {
+			n += len(p.Series[i].Y)
+		}
+	}
+	return n > maxMarked
+}
+
+// errorBar returns the paths of an error bar with caps.
 func errorBar(x, lo, hi, half float64) [][]point {
 	return [][]point{
 		{at(x, lo), at(x, hi)},
@@ -210,7 +231,7 @@ func errorBar(x, lo, hi, half float64) [][]point {
 	}
 }
 
-// markers draws one marker per point, with a rim that sets it off from lines.
+// markers draws one marker per point, with a rim that separates it from lines.
 func (p *plan) markers(s *scene, pts []vec, k look) {
 	if len(pts) == 0 {
 		return
@@ -234,8 +255,8 @@ func (o outline) at(c vec) []point {
 	return list
 }
 
-// outlines are the markers: circle, square, triangle, diamond, triangle upside
-// down, plus, cross.
+// outlines are the markers: circle, square, triangle, diamond, inverted triangle, plus,
+// cross.
 var outlines = []outline{
 	{{1, 0}, {.92, .38}, {.71, .71}, {.38, .92}, {0, 1}, {-.38, .92}, {-.71, .71}, {-.92, .38}, {-1, 0}, {-.92, -.38},
 		{-.71, -.71}, {-.38, -.92}, {0, -1}, {.38, -.92}, {.71, -.71}, {.92, -.38}},
@@ -248,8 +269,12 @@ var outlines = []outline{
 	{{-1.1, -.6}, {-.6, -1.1}, {0, -.5}, {.6, -1.1}, {1.1, -.6}, {.5, 0}, {1.1, .6}, {.6, 1.1}, {0, .5}, {-.6, 1.1}, {-1.1, .6}, {-.5, 0}},
 }
 
-// sample draws the series in the legend; y is the middle of the line.
+// sample draws the legend sample of a series; y is the middle of the line.
 func (d *Series) sample(s *scene, kind Kind, k look, x, y, width float64) {
+	if kind == Spans && d.Style.Points {
+		s.line(k.ink, tickWidth, at(x+width/2, y-8), at(x+width/2, y+8))
+		return
+	}
 	if kind == Spans {
 		s.rect(k.ink, x, y-6, x+width, y+6)
 		return

@@ -6,66 +6,66 @@ import (
 	"strings"
 )
 
-// Network is a picture of nodes and the links between them. Each direction of a link is
-// coloured by a value of its own: the half of the line that is nearer to the node that sends.
+// Network is a drawing of nodes and links. The two directions of a link have separate
+// colours: each colours the half of the line next to the sending node.
 type Network struct {
 	Title    string
 	Nodes    []Node
 	Links    []Link
-	Measures []Measure // what directions are coloured by; a picture that stands alone shows the first
+	Measures []Measure // values that colour directions; a standalone drawing shows the first
 	Shape    Shape
-	Columns  int // of Grid
+	Columns  int // columns of a Grid
 }
 
-// Shape is how switches are laid out.
+// Shape is the arrangement of switches.
 type Shape uint8
 
-// Shapes. Hosts are always beside their switch.
+// Shapes. Hosts are always next to their switch.
 const (
-	// Layers puts a switch the higher the more links there are from it to the nearest host.
+	// Layers arranges switches in layers by their distance from the nearest host.
 	Layers Shape = iota
-	// Circle puts them on one, in order.
+	// Circle arranges switches on an ellipse, in order.
 	Circle
-	// Grid puts them in rows.
+	// Grid arranges switches in rows.
 	Grid
 )
 
-// Node is a host or a switch. Hosts have one link.
+// Node is a host or a switch. A host has one link.
 type Node struct {
 	Name  string
 	Host  bool
-	Text  string // more about it
-	Fault string // what is wrong with it; empty: nothing
-	Mark  bool   // it is what the picture is about
+	Text  string // details, shown at the pointer
+	Fault string // description of a fault; empty: none
+	Mark  bool   // highlight the node
 }
 
-// Link joins two nodes; when one of them is a host, it is A.
+// Link connects two nodes. If one of them is a host, it is A.
 type Link struct {
 	A, B   int
-	AB, BA Way // from A to B, and back
+	AB, BA Direction // from A to B, and from B to A
 	Fault  string
 }
 
-// Way is one direction of a link.
-type Way struct {
+// Direction is one direction of a link.
+type Direction struct {
 	Name   string
-	Values []float64 // one for each measure
-	Text   string    // the same in words
-	Mark   bool      // it is what the picture is about
-	Loop   bool      // it is part of a loop
+	Values []float64 // one per measure
+	Text   string    // the values as text
+	Mark   bool      // highlight the direction
+	Loop   bool      // the direction is part of a deadlock loop
 }
 
-// Measure is what the values of ways are.
+// Measure describes one of the values of directions.
 type Measure struct {
 	Name string
 	Unit Unit
 	Max  float64 // end of the scale; 0: the largest value
 }
 
-// levels is how many colours there are besides that of nothing.
+// levels is the number of colours for values above 0.
 const levels = 5
 
-// level is 0 for nothing, and one less for each halving below the end of the scale.
+// level returns 0 for v <= 0, levels above half of the scale, and one less for each halving.
 func level(v, most float64) int {
 	if !(v > 0) || most <= 0 {
 		return 0
@@ -77,7 +77,7 @@ func level(v, most float64) int {
 	return l
 }
 
-// scales are the ends of the measures.
+// scales returns the end of the scale of each measure.
 func (n *Network) scales() []float64 {
 	list := make([]float64, len(n.Measures))
 	for k := range n.Measures {
@@ -92,29 +92,30 @@ func (n *Network) scales() []float64 {
 	return list
 }
 
-func (w *Way) value(k int) float64 {
-	if k >= len(w.Values) || !finite(w.Values[k]) {
+func (d *Direction) value(k int) float64 {
+	if k >= len(d.Values) || !finite(d.Values[k]) {
 		return 0
 	}
-	return w.Values[k]
+	return d.Values[k]
 }
 
-// Heading is the title.
+// Heading returns the title.
 func (n *Network) Heading() string { return n.Title }
 
-// SVG writes the picture to stand alone.
+// SVG writes the drawing as a standalone SVG.
 func (n *Network) SVG(w io.Writer) error { return n.scene(false).svg(w, true) }
 
-// Inline writes it for a page that has the styles of CSS, with what a script needs.
+// Inline writes the drawing as SVG for a page that has the styles of CSS, with data for its
+// script.
 func (n *Network) Inline(w io.Writer) error { return n.scene(true).svg(w, false) }
 
-// PNG writes it on a white background.
+// PNG writes the drawing on a white background.
 func (n *Network) PNG(w io.Writer) error { return n.scene(false).png(w) }
 
-// wayWidths are the widths of lines by level, so that they are told apart without colour.
-var wayWidths = [levels + 1]float64{1.2, 2, 2.6, 3.2, 4, 5}
+// lineWidths are the widths of directions by level, which distinguish them without colour.
+var lineWidths = [levels + 1]float64{1.2, 2, 2.6, 3.2, 4, 5}
 
-// scene draws the picture.
+// scene lays out and draws the network.
 func (n *Network) scene(inline bool) *scene {
 	l := n.layout()
 	s := &scene{title: n.Title, inline: inline, ramp: true, width: max(l.width+2*margin, narrowScreen), class: "net"}
@@ -130,7 +131,7 @@ func (n *Network) scene(inline bool) *scene {
 	for _, bar := range l.bars {
 		s.line(inkAxis, 1, at(bar[0].x, bar[0].y), at(bar[1].x, bar[1].y))
 	}
-	n.ways(s, l, most)
+	n.directions(s, l, most)
 	for i := range n.Nodes {
 		n.node(s, l, i)
 	}
@@ -142,10 +143,10 @@ func (n *Network) scene(inline bool) *scene {
 	return s
 }
 
-// ways draws the directions of links, those with the highest values last.
-func (n *Network) ways(s *scene, l *netLayout, most []float64) {
+// directions draws the directions of links, the highest values last.
+func (n *Network) directions(s *scene, l *netLayout, most []float64) {
 	type half struct {
-		w   *Way
+		d   *Direction
 		pts []vec
 	}
 	var list []half
@@ -153,26 +154,26 @@ func (n *Network) ways(s *scene, l *netLayout, most []float64) {
 		a, b := halves(l.lines[i])
 		list = append(list, half{&n.Links[i].AB, a}, half{&n.Links[i].BA, b})
 	}
-	first := func(w *Way) int {
+	first := func(d *Direction) int {
 		if len(most) == 0 {
 			return 0
 		}
-		return level(w.value(0), most[0])
+		return level(d.value(0), most[0])
 	}
-	// What the picture is about lies above everything.
-	for _, about := range []bool{false, true} {
-		if about {
-			s.tag(fmt.Sprintf(`<g class="about" data-w="%s" data-c="%d">`, strings.Trim(fmt.Sprint(wayWidths), "[]"), inkRamp))
+	// Highlighted directions are drawn last, with a rim.
+	for _, highlighted := range []bool{false, true} {
+		if highlighted {
+			s.tag(fmt.Sprintf(`<g class="about" data-w="%s" data-c="%d">`, strings.Trim(fmt.Sprint(lineWidths), "[]"), inkRamp))
 			for _, h := range list {
-				if h.w.Mark || h.w.Loop {
-					s.add(shape{paths: [][]point{points(h.pts)}, stroke: inkBad, width: units(wayWidths[first(h.w)] + 8)})
+				if h.d.Mark || h.d.Loop {
+					s.add(shape{paths: [][]point{points(h.pts)}, stroke: inkBad, width: units(lineWidths[first(h.d)] + 8)})
 				}
 			}
 		}
 		for at := 0; at <= levels; at++ {
 			for _, h := range list {
-				if first(h.w) == at && (h.w.Mark || h.w.Loop) == about {
-					s.way(h.w, h.pts, at, most)
+				if first(h.d) == at && (h.d.Mark || h.d.Loop) == highlighted {
+					s.direction(h.d, h.pts, at, most)
 				}
 			}
 		}
@@ -180,20 +181,21 @@ func (n *Network) ways(s *scene, l *netLayout, most []float64) {
 	s.tag("</g>")
 }
 
-// way draws one at a level; the script knows those of all measures.
-func (s *scene) way(w *Way, pts []vec, at int, most []float64) {
+// direction draws a direction at a level. On a page it has the levels of all measures, for
+// the script.
+func (s *scene) direction(d *Direction, pts []vec, at int, most []float64) {
 	attr := ""
 	if s.inline {
 		digits := ""
 		for k := range most {
-			digits += fmt.Sprint(level(w.value(k), most[k]))
+			digits += fmt.Sprint(level(d.value(k), most[k]))
 		}
-		attr = fmt.Sprintf(` data-n="%s" data-t="%s" data-l="%s"`, escape(w.Name), escape(w.Text), digits)
+		attr = fmt.Sprintf(` data-n="%s" data-t="%s" data-l="%s"`, escape(d.Name), escape(d.Text), digits)
 	}
-	s.add(shape{paths: [][]point{points(pts)}, stroke: inkRamp + ink(at), width: units(wayWidths[at]), class: "way", attr: attr})
+	s.add(shape{paths: [][]point{points(pts)}, stroke: inkRamp + ink(at), width: units(lineWidths[at]), class: "way", attr: attr})
 }
 
-// halves cuts a line in the middle. The first is that of its beginning.
+// halves splits a line in the middle.
 func halves(line []vec) (a, b []vec) {
 	total := 0.0
 	for i := 1; i < len(line); i++ {
@@ -235,7 +237,7 @@ func (n *Network) node(s *scene, l *netLayout, i int) {
 	s.tag("</g>")
 }
 
-// faults draws a cross on what is broken.
+// faults draws a cross on links and nodes with a fault.
 func (n *Network) faults(s *scene, l *netLayout) {
 	cross := func(c vec, name, text string) {
 		const r = 6.0
@@ -267,7 +269,7 @@ func (n *Network) faults(s *scene, l *netLayout) {
 	}
 }
 
-// legend writes what colours and signs mean, and returns where it ends.
+// legend explains colours and signs and returns the y coordinate of its end.
 func (n *Network) legend(s *scene, most []float64, y float64) float64 {
 	y += 20
 	room := s.width - margin
@@ -289,7 +291,7 @@ func (n *Network) legend(s *scene, most []float64, y float64) float64 {
 			if x+long > room {
 				x, line = margin, line+17
 			}
-			s.line(inkRamp+ink(at), wayWidths[at], point{units(x), units(line - 4)}, point{units(x + 20), units(line - 4)})
+			s.line(inkRamp+ink(at), lineWidths[at], point{units(x), units(line - 4)}, point{units(x + 20), units(line - 4)})
 			s.write(text, x+25, line, styleTick, start)
 			x += long + 10
 		}
@@ -308,16 +310,17 @@ func (n *Network) legend(s *scene, most []float64, y float64) float64 {
 	return n.signs(s, bottom)
 }
 
-// signs explains what else is drawn, if it is.
+// signs explains marks, loops and faults, if there are any, and returns the y coordinate of
+// its end.
 func (n *Network) signs(s *scene, y float64) float64 {
 	mark, loop, fault := "", false, false
 	for i := range n.Links {
 		l := &n.Links[i]
 		loop = loop || l.AB.Loop || l.BA.Loop
 		fault = fault || l.Fault != ""
-		for _, w := range []*Way{&l.AB, &l.BA} {
-			if w.Mark && mark == "" {
-				mark = w.Name
+		for _, d := range []*Direction{&l.AB, &l.BA} {
+			if d.Mark && mark == "" {
+				mark = d.Name
 			}
 		}
 	}
@@ -336,17 +339,17 @@ func (n *Network) signs(s *scene, y float64) float64 {
 		x += 25 + styleLegend.widthOf(text)*slack + 16
 	}
 	if mark != "" {
-		rim("it began at " + mark)
+		rim("origin: " + mark)
 	}
 	if loop {
-		rim("loop that waits for itself")
+		rim("deadlock loop")
 	}
 	if fault {
 		s.add(shape{paths: [][]point{{at(x, y-9), at(x+9, y)}, {at(x, y), at(x+9, y-9)}}, stroke: inkBad, width: 280})
 		s.write("fault", x+14, y, styleLegend, start)
 		x += 14 + styleLegend.widthOf("fault")*slack + 16
 	}
-	note := "the half of a line at a node is what that node sends"
+	note := "each half of a line is what its nearer node sends"
 	if x > margin && x+styleTick.widthOf(note)*slack > s.width-margin {
 		x, y = margin, y+17
 	}

@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// Sizes of what a network is drawn with.
+// Sizes in pixels.
 const (
 	nodeHeight = 20.0
 	hostHeight = 18.0
 	hostDrop   = 30.0  // from a switch to its hosts
-	stem       = 6.0   // of that, from the switch to the bar above a strip of them
+	stem       = 6.0   // from a switch to the bar above its strip of hosts
 	layerGap   = 78.0  // between layers of switches
-	wideEnough = 1060  // what a page shows at once
-	leastHost  = 3.6   // width of a host without a name, with its gap
-	tightGap   = 6.0   // between switches that are many
-	circleLeft = 0.001 // what boxes on a circle must be apart
+	wideEnough = 1060  // width of a page
+	leastHost  = 3.6   // smallest width of a host without a name, with its gap
+	tightGap   = 6.0   // between switches of a crowded layer
+	circleLeft = 0.001 // largest overlap of boxes on a circle
 )
 
-// netLayout is where everything is.
+// netLayout has the positions of everything in a network drawing.
 type netLayout struct {
 	width, height float64
-	boxes         []box
+	boxes         []box   // by node
 	lines         [][]vec // by link
 	labels        []string
-	named         bool // hosts have their names in their boxes
+	named         bool // boxes of hosts show their names
 	texts         []netText
-	bars          [][2]vec // that join the strip of hosts of a switch
+	bars          [][2]vec // lines that connect a switch with its strip of hosts
 }
 
 type netText struct {
@@ -62,20 +62,20 @@ func dist(a, b vec) float64 {
 	return math.Sqrt(float64(dx*dx) + float64(dy*dy))
 }
 
-// netPlan is a network on its way to a layout.
+// netPlan is a layout under construction.
 type netPlan struct {
 	*Network
 	*netLayout
-	hosts    [][]int // of each node: hosts on it
-	peers    [][]int // of each switch: switches, in order of links
+	hosts    [][]int // by node: attached hosts
+	peers    [][]int // by switch: connected switches, in order of links
 	switches []int
-	rank     []int   // of each switch: links to the nearest host
-	cell     float64 // width of a host with its gap
-	wide     []float64
-	prefix   map[int]string // by rank: what the names of its switches begin with, and their labels lack
+	rank     []int          // by switch: links to the nearest host
+	cell     float64        // width of a host with its gap
+	wide     []float64      // by node: width of its box
+	prefix   map[int]string // by rank: prefix of switch names that the labels omit
 }
 
-// layout finds places for nodes and lines for links.
+// layout places nodes and links.
 func (n *Network) layout() *netLayout {
 	p := &netPlan{Network: n, netLayout: &netLayout{boxes: make([]box, len(n.Nodes)), lines: make([][]vec, len(n.Links)),
 		labels: make([]string, len(n.Nodes))}, hosts: make([][]int, len(n.Nodes)), peers: make([][]int, len(n.Nodes)),
@@ -95,7 +95,7 @@ func (n *Network) layout() *netLayout {
 		p.peers[l.A], p.peers[l.B] = append(p.peers[l.A], l.B), append(p.peers[l.B], l.A)
 	}
 	p.ranks()
-	p.name(count)
+	p.label(count)
 	switch n.Shape {
 	case Circle:
 		p.circle()
@@ -105,12 +105,12 @@ func (n *Network) layout() *netLayout {
 		p.layers()
 	}
 	p.strays()
-	p.join()
+	p.connect()
 	p.fit()
 	return p.netLayout
 }
 
-// ranks counts links to the nearest host.
+// ranks counts the links from each switch to the nearest host.
 func (p *netPlan) ranks() {
 	p.rank = make([]int, len(p.Nodes))
 	var queue []int
@@ -133,8 +133,8 @@ func (p *netPlan) ranks() {
 	}
 }
 
-// name decides what stands in boxes, and how wide they are.
-func (p *netPlan) name(hosts int) {
+// label chooses the labels and widths of boxes.
+func (p *netPlan) label(hosts int) {
 	widest := 0.0
 	for i := range p.Nodes {
 		if p.Nodes[i].Host {
@@ -162,8 +162,8 @@ func (p *netPlan) name(hosts int) {
 	}
 }
 
-// shorten leaves out of the names of many switches of a rank what all of them begin with; the
-// rank has it at its side.
+// shorten returns the labels of switches. In a crowded layer they omit the common prefix of
+// their names, which is drawn once beside the layer.
 func (p *netPlan) shorten() map[int]string {
 	names := make(map[int]string)
 	byRank := make(map[int][]int)
@@ -194,10 +194,10 @@ func (p *netPlan) shorten() map[int]string {
 	return names
 }
 
-// strip is the width of the hosts of a switch beside each other.
+// strip returns the width of a switch's hosts side by side.
 func (p *netPlan) strip(i int) float64 { return float64(len(p.hosts[i])) * p.cell }
 
-// put places a switch, and its hosts around a middle at a height.
+// put places a switch at (x, y) and its hosts around (hostX, hostY).
 func (p *netPlan) put(i int, x, y, hostX, hostY float64) {
 	p.boxes[i] = box{x - p.wide[i]/2, y - nodeHeight/2, x + p.wide[i]/2, y + nodeHeight/2}
 	left := hostX - p.strip(i)/2
@@ -222,7 +222,7 @@ func (p *netPlan) put(i int, x, y, hostX, hostY float64) {
 	}
 }
 
-// hostNames are those of the hosts of a switch, as far as there is room: host4–7, 4–7, 4.
+// hostNames returns the longest name for a switch's hosts that fits: host4–7, 4–7, 4 or "".
 func (p *netPlan) hostNames(i int) string {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_."
 	list := p.hosts[i]
@@ -240,8 +240,8 @@ func (p *netPlan) hostNames(i int) string {
 	return ""
 }
 
-// layers places switches by rank: those with hosts at the bottom, side by side, others above
-// what they are joined to.
+// layers places switches by rank: switches with hosts side by side at the bottom, others
+// above the switches they connect.
 func (p *netPlan) layers() {
 	top := 1
 	rows := make(map[int][]int)
@@ -260,7 +260,7 @@ func (p *netPlan) layers() {
 	if total > wideEnough {
 		between = tightGap
 	}
-	// A few switches with few hosts would stand close together below wide upper layers.
+	// Spread a few switches with few hosts below wide upper layers.
 	extra := max(0, min(90, (560-total)/float64(max(1, len(rows[1])))))
 	for _, i := range rows[1] {
 		w := max(p.wide[i], p.strip(i)) + between + extra
@@ -283,7 +283,7 @@ func (p *netPlan) layers() {
 	}
 }
 
-// above spreads the switches of a rank over what lies below them.
+// above places the switches of a rank above the switches they connect.
 func (p *netPlan) above(row []int, x []float64) {
 	type span struct {
 		node   int
@@ -302,7 +302,7 @@ func (p *netPlan) above(row []int, x []float64) {
 	slices.SortStableFunc(list, func(a, b span) int { return cmp.Or(cmp.Compare(a.lo+a.hi, b.lo+b.hi), cmp.Compare(a.lo, b.lo)) })
 	for from := 0; from < len(list); {
 		to := from
-		// Those above the same switches, or some of the same, share the room above them.
+		// Switches above overlapping spans share the room.
 		lo, hi := list[from].lo, list[from].hi
 		for to < len(list) && (to == from || list[to].lo == lo && list[to].hi == hi || list[to].lo < hi) {
 			lo, hi = min(lo, list[to].lo), max(hi, list[to].hi)
@@ -310,12 +310,12 @@ func (p *netPlan) above(row []int, x []float64) {
 		}
 		n := float64(to - from)
 		for k := from; k < to; k++ {
-			// Two above two stand above them; two above many a quarter from the ends.
+			// Divide the span evenly: two switches are a quarter from its ends.
 			x[list[k].node] = lo + float64((hi-lo)*(float64(k-from)+0.5)/n)
 		}
 		from = to
 	}
-	// Nothing overlaps: to the right first, then back as far as there is room.
+	// Resolve overlaps: move to the right first, then back into the width.
 	apart, taken := 12.0, 0.0
 	for _, s := range list {
 		taken += p.wide[s.node]
@@ -340,7 +340,7 @@ func (p *netPlan) above(row []int, x []float64) {
 	}
 }
 
-// unit is what a switch takes with its hosts.
+// unit returns the size of a switch with its hosts.
 func (p *netPlan) unit(i int) (w, h float64) {
 	w, h = p.wide[i], nodeHeight
 	if len(p.hosts[i]) > 0 {
@@ -352,7 +352,7 @@ func (p *netPlan) unit(i int) (w, h float64) {
 	return w, h
 }
 
-// circle places switches on an ellipse that is as large as it must be, hosts outside.
+// circle places switches on the smallest ellipse without overlaps, with hosts outside.
 func (p *netPlan) circle() {
 	n := len(p.switches)
 	units := make([]box, n)
@@ -391,7 +391,7 @@ func overlapping(list []box) bool {
 	return false
 }
 
-// grid places switches in rows, the hosts of each below it to the right, where no link runs.
+// grid places switches in rows, with the hosts of each to its lower right, clear of links.
 func (p *netPlan) grid() {
 	columns := max(1, p.Columns)
 	w, h := 0.0, 0.0
@@ -410,7 +410,7 @@ func (p *netPlan) grid() {
 	}
 }
 
-// strays places what no switch has: hosts that are joined to hosts.
+// strays places nodes that are not placed yet: hosts connected to hosts.
 func (p *netPlan) strays() {
 	at := 0.0
 	bottom := 0.0
@@ -427,7 +427,7 @@ func (p *netPlan) strays() {
 	}
 }
 
-// fit moves everything so that it begins at zero, and finds how large it is.
+// fit moves the drawing to the origin and computes its size.
 func (p *netPlan) fit() {
 	all := box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	grow := func(b box) {

@@ -2,8 +2,9 @@ package plot
 
 import "cmp"
 
-// join finds the lines of links: from box to box, straight where nothing is between them.
-func (p *netPlan) join() {
+// connect computes the lines of links from box to box: straight, or curved around boxes
+// between them.
+func (p *netPlan) connect() {
 	type pair struct{ a, b int }
 	lanes := make(map[pair]int)
 	count := make(map[pair]int)
@@ -20,7 +21,7 @@ func (p *netPlan) join() {
 	}
 }
 
-// line leads from A to B; shift is to the side, for cables beside each other.
+// line returns the line from A to B, shifted sideways for parallel cables.
 func (p *netPlan) line(l *Link, shift float64) []vec {
 	a, b := p.boxes[l.A], p.boxes[l.B]
 	ca, cb := a.centre(), b.centre()
@@ -61,7 +62,7 @@ func (p *netPlan) line(l *Link, shift float64) []vec {
 	return []vec{a.edge(ca, cb), b.edge(cb, ca)}
 }
 
-// hostLine leads from a host to its switch.
+// hostLine returns the line from a host to its switch.
 func (p *netPlan) hostLine(host, sw box) []vec {
 	c := host.centre()
 	y, from := sw.y1, host.y0
@@ -69,19 +70,19 @@ func (p *netPlan) hostLine(host, sw box) []vec {
 		y, from = sw.y0, host.y1
 	}
 	if !p.named {
-		// Strips: lines side by side, down to a bar below the switch.
+		// Hosts in a strip end at the bar of their switch.
 		end := y + stem
 		if c.y < sw.y0 {
 			end = y - stem
 		}
 		return []vec{{c.x, from}, {c.x, end}}
 	}
-	// Within the box of the switch, at the place that the host has among the others.
+	// End at the box of the switch, as close to the host as possible.
 	x := min(max(c.x, sw.x0+4), sw.x1-4)
 	return []vec{{c.x, from}, {x, y}}
 }
 
-// between says that other boxes stand between two of the same row.
+// between reports whether there are other switches between two of the same row.
 func (p *netPlan) between(l *Link) bool {
 	a, b := p.boxes[l.A].centre(), p.boxes[l.B].centre()
 	for i := range p.boxes {
@@ -93,7 +94,7 @@ func (p *netPlan) between(l *Link) bool {
 	return false
 }
 
-// near is the least distance of two columns or rows of a grid.
+// near returns the smallest distance between columns or rows of a grid.
 func (p *netPlan) near(a, b float64, columns bool) float64 {
 	least := abs(a - b)
 	for _, i := range p.switches {
@@ -113,7 +114,8 @@ func abs(v float64) float64 { return cmp.Or(max(v, -v), 0) }
 
 func (b box) centre() vec { return vec{(b.x0 + b.x1) / 2, (b.y0 + b.y1) / 2} }
 
-// edge is where a line from a point inside towards another leaves the box.
+// edge returns the point where a line from a point inside the box to another point leaves
+// the box.
 func (b box) edge(from, to vec) vec {
 	if _, q, ok := b.clip(from, to); ok {
 		return q
@@ -121,7 +123,7 @@ func (b box) edge(from, to vec) vec {
 	return from
 }
 
-// bow is a curve between two points that is drawn to a side.
+// bow returns a curve from a to b that bends by the vector by.
 func bow(a, b, by vec) []vec {
 	const n = 16
 	var list []vec

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// netBuilder lays cables.
+// netBuilder builds a Network node by node and link by link.
 type netBuilder struct{ Network }
 
 func (b *netBuilder) node(name string, host bool) int {
@@ -16,7 +16,7 @@ func (b *netBuilder) node(name string, host bool) int {
 }
 
 func (b *netBuilder) join(a, c int) {
-	b.Links = append(b.Links, Link{A: a, B: c, AB: Way{Name: fmt.Sprintf("%d to %d", a, c)}, BA: Way{Name: fmt.Sprintf("%d to %d", c, a)}})
+	b.Links = append(b.Links, Link{A: a, B: c, AB: Direction{Name: fmt.Sprintf("%d to %d", a, c)}, BA: Direction{Name: fmt.Sprintf("%d to %d", c, a)}})
 }
 
 // rack adds a switch with hosts.
@@ -73,7 +73,7 @@ func fatTree(k int) *Network {
 	return &b.Network
 }
 
-// centres are two leaf-spines with a switch above each, and relays between these.
+// centres returns two leaf-spine fabrics, each with a switch on top, connected by relays.
 func centres() *Network {
 	b := &netBuilder{}
 	var ends []int
@@ -152,7 +152,7 @@ func torus(rows, columns int) *Network {
 
 func networks() map[string]*Network {
 	odd := clos(3, 2, 2)
-	odd.Links = append(odd.Links, Link{A: 0, B: 6}) // leaf to leaf, over one between them
+	odd.Links = append(odd.Links, Link{A: 0, B: 6}) // from leaf to leaf, around the leaf between them
 	b := &netBuilder{}
 	b.join(b.node("a", true), b.node("b", true))
 	return map[string]*Network{
@@ -163,15 +163,14 @@ func networks() map[string]*Network {
 	}
 }
 
-// No two nodes overlap, every node and every direction of every link is there, and all of it
-// lies within the picture.
+// Nodes do not overlap, every link connects its nodes, and everything is within the drawing.
 func TestNetworkLayout(t *testing.T) {
 	for name, n := range networks() {
 		l := n.layout()
 		whole := box{-0.01, -0.01, l.width + 0.01, l.height + 0.01}
 		for i, b := range l.boxes {
-			if !(b.x1 > b.x0 && b.y1 > b.y0) || !whole.holds(vec{b.x0, b.y0}) || !whole.holds(vec{b.x1, b.y1}) {
-				t.Errorf("%s: %s has the box %v in a picture of %v", name, n.Nodes[i].Name, b, whole)
+			if !(b.x1 > b.x0 && b.y1 > b.y0) || !whole.contains(vec{b.x0, b.y0}) || !whole.contains(vec{b.x1, b.y1}) {
+				t.Errorf("%s: %s has the box %v, outside the drawing %v", name, n.Nodes[i].Name, b, whole)
 			}
 			for k := range i {
 				c := l.boxes[k]
@@ -186,13 +185,13 @@ func TestNetworkLayout(t *testing.T) {
 				t.Errorf("%s: link %d is %v", name, i, line)
 				continue
 			}
-			// Strips of hosts end at a bar below their switch.
+			// The lines of a strip of hosts end at a bar below their switch.
 			if !near(line[0], a, 1) || !near(line[len(line)-1], b, 400) {
-				t.Errorf("%s: link %d leads from %v, which is not at %v, to %v, at %v", name, i, line[0], a, line[len(line)-1], b)
+				t.Errorf("%s: link %d goes from %v to %v, want from box %v to box %v", name, i, line[0], line[len(line)-1], a, b)
 			}
 			for _, v := range line {
-				if !whole.holds(v) {
-					t.Errorf("%s: link %d leaves the picture: %v", name, i, v)
+				if !whole.contains(v) {
+					t.Errorf("%s: link %d leaves the drawing: %v", name, i, v)
 				}
 			}
 		}
@@ -217,20 +216,20 @@ func TestNetworkPicture(t *testing.T) {
 			}
 		}
 		if one.String() != two.String() {
-			t.Errorf("%s: two pictures of the same network differ", name)
+			t.Errorf("%s: two drawings of the same network differ", name)
 		}
 		if got := strings.Count(one.String(), `class="way `); got != 2*len(n.Links) {
-			t.Errorf("%s: %d ways are drawn, want %d", name, got, 2*len(n.Links))
+			t.Errorf("%s: %d directions are drawn, want %d", name, got, 2*len(n.Links))
 		}
 		if got := strings.Count(one.String(), `class="node"`); got != len(n.Nodes) {
 			t.Errorf("%s: %d nodes are drawn, want %d", name, got, len(n.Nodes))
 		}
 		if strings.Contains(one.String(), "NaN") || strings.Contains(one.String(), "Inf") {
-			t.Errorf("%s: a number is none", name)
+			t.Errorf("%s: a number is not finite", name)
 		}
 		var alone bytes.Buffer
 		if err := n.SVG(&alone); err != nil || strings.Contains(alone.String(), "data-") {
-			t.Errorf("%s: alone: %v, or it has what only a page needs", name, err)
+			t.Errorf("%s: standalone: %v, or it has data for a page", name, err)
 		}
 		if name == "ring" {
 			if err := n.PNG(&alone); err != nil {
@@ -240,8 +239,8 @@ func TestNetworkPicture(t *testing.T) {
 	}
 }
 
-// The end of the scale is 80: 80 to above 40 is the highest level, 40 to above 20 the next; above 0
-// to 5 is the lowest.
+// The scale ends at 80: values above 40 have the highest level, above 20 the next, and
+// values from 0 to 5 the lowest.
 func TestLevel(t *testing.T) {
 	for v, want := range map[float64]int{0: 0, -1: 0, 0.01: 1, 5: 1, 5.1: 2, 10: 2, 10.1: 3, 20.1: 4, 40: 4, 40.1: 5, 80: 5, 100: 5} {
 		if got := level(v, 80); got != want {

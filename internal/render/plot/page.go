@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// What a picture of a page says to the page's script. Values are not repeated: the script
-// reads them from the paths, by the ends of the axes.
+// This file writes the data for the script of a page. It does not repeat values: the script
+// computes them from the paths and the ends of the axes.
 
-// leastText is the size of the smallest text on a page.
+// leastText is the smallest text size on a page, in pixels.
 const leastText = 11
 
-// legible is the size of a text.
+// legible returns the size of a text, at least leastText on a page.
 func (s *scene) legible(size float64) float64 {
 	if s.inline {
 		return max(size, leastText)
@@ -20,7 +20,7 @@ func (s *scene) legible(size float64) float64 {
 	return size
 }
 
-// only is a class that pictures of pages have.
+// only returns a class on pages, and "" elsewhere.
 func (s *scene) only(class string) string {
 	if s.inline {
 		return class
@@ -30,8 +30,8 @@ func (s *scene) only(class string) string {
 
 var kindNames = [...]string{Lines: "lines", Bars: "bars", CDF: "cdf", Spans: "spans"}
 
-// panel begins a panel: its kind, the box of its data, and its axes: ends, 1 for a logarithmic
-// one, unit, and for x 1 if it is common to panels.
+// panel begins a panel. Its attributes are the kind, the data area and the axes. An axis has
+// its ends, 1 if it is logarithmic, and its unit; the x axis also has 1 if panels share it.
 func (s *scene) panel(p *plan) {
 	if !s.inline {
 		return
@@ -58,7 +58,7 @@ func truth(b bool) int {
 	return 0
 }
 
-// series begins what is drawn of a series. Bars say their values: there are few.
+// series begins the group of a series. Bars have few values, so the group lists them.
 func (s *scene) series(d *Series) {
 	if !s.inline {
 		return
@@ -74,12 +74,12 @@ func (s *scene) series(d *Series) {
 	s.tag(fmt.Sprintf(`<g class="series" data-s="%s"%s>`, escape(d.Name), attr))
 }
 
-// entry begins what the legend has of a series.
+// entry begins the legend entry of a series.
 func (s *scene) entry(name string) {
 	s.tag(fmt.Sprintf(`<g class="entry" data-s="%s">`, escape(name)))
 }
 
-// strokeGrid draws the lines of a grid.
+// strokeGrid draws grid lines.
 func (s *scene) strokeGrid(lines [][]point) {
 	if len(lines) > 0 {
 		s.add(shape{paths: lines, stroke: inkGrid, width: 100})

@@ -10,9 +10,9 @@ import (
 // tone is a colour on a light and on a dark page.
 type tone struct{ light, dark string }
 
-// palette holds the colours of series: those of Okabe and Ito, which people with
-// any kind of colour blindness tell apart. Yellow is left out, it does not show
-// on white; on dark pages the deep ones are lighter.
+// palette has the colours of series: the palette of Okabe and Ito, which is safe for all
+// kinds of colour blindness. It omits yellow, which is invisible on white. Dark pages use
+// lighter versions.
 var palette = []tone{
 	{"#0072b2", "#4aa8e0"}, // blue
 	{"#d55e00", "#f0803c"}, // vermillion
@@ -23,7 +23,7 @@ var palette = []tone{
 	{"#5b6470", "#b4bcc6"}, // grey, for black
 }
 
-// inks are the tones of everything else, by ink.
+// inks are the tones of other inks.
 var inks = map[ink]tone{
 	inkText:  {"#1f2328", "#e6edf3"},
 	inkSoft:  {"#59636e", "#a3adb8"},
@@ -33,7 +33,7 @@ var inks = map[ink]tone{
 	inkBad:   {"#b3141f", "#ff8078"},
 }
 
-// ramp is a scale from nothing to the most, each step further from the background.
+// ramp is a colour scale from 0 to the largest value; contrast rises with every step.
 var ramp = [levels + 1]tone{
 	{"#b6bec7", "#454d57"},
 	{"#eec78f", "#6b4a26"},
@@ -53,10 +53,10 @@ func (i ink) tone() tone {
 	return inks[i]
 }
 
-// Colour is a place in the palette.
+// Colour is an index into the palette.
 type Colour int
 
-// colours are the names of the places.
+// colours are the names of the palette's colours.
 var colours = []string{"blue", "vermillion", "green", "purple", "orange", "sky", "grey"}
 
 // ColourNamed returns a colour by its name.
@@ -65,8 +65,8 @@ func ColourNamed(name string) (Colour, bool) {
 	return Colour(i), i >= 0
 }
 
-// look is how a series is drawn: its colour, and shapes that tell it apart from
-// the others without colour.
+// look is how a series is drawn: its colour, and the dash, marker and hatch pattern that
+// distinguish it without colour.
 type look struct {
 	ink    ink
 	dash   []unit
@@ -74,16 +74,16 @@ type look struct {
 	hatch  int
 }
 
-// dashes in hundredths of a pixel, by place in the palette.
+// dashes are the dash patterns by palette index, in hundredths of a pixel.
 var dashes = [][]unit{nil, {700, 300}, {200, 250}, {900, 300, 200, 300}, {1200, 400}, {400, 200, 150, 200, 150, 200}, {150, 400}}
 
-// dashOf are the patterns that a style can ask for.
+// dashOf are the dash patterns of styles.
 var dashOf = map[Dash][]unit{Solid: nil, Dashed: dashes[1], Dotted: dashes[2], DashDot: dashes[3]}
 
 // looks assigns looks to the series of a figure, by name.
 type looks struct {
 	byName map[string]look
-	used   []int // by place: how many names have it
+	used   []int // by palette index: number of names
 }
 
 func newLooks(f *Figure) *looks {
@@ -98,7 +98,7 @@ func newLooks(f *Figure) *looks {
 			}
 		}
 	}
-	// Names that have a colour first: nobody else takes it.
+	// Names with a fixed colour come first, so that no other name takes it.
 	for _, known := range []bool{true, false} {
 		for _, name := range names {
 			colour := name
@@ -109,8 +109,8 @@ func newLooks(f *Figure) *looks {
 			if ok != known {
 				continue
 			}
-			// A name that only begins with a scheme, such as "DSH, DCQCN", shares its
-			// colour with others of that scheme and differs in shape.
+			// Names that begin with the same scheme, such as "DSH, DCQCN", share its colour
+			// and differ in shape.
 			if !ok || whole && l.used[slot] > 0 && styles[name].Like == "" {
 				slot = l.free()
 			}
@@ -120,7 +120,8 @@ func newLooks(f *Figure) *looks {
 	return l
 }
 
-// colourOf finds the place of a name, or of the word that it begins with.
+// colourOf returns the palette index of a name or of its first word. whole is true if the
+// whole name matched.
 func (f *Figure) colourOf(name string) (slot int, whole, ok bool) {
 	if f.Colours == nil {
 		return 0, false, false
@@ -138,7 +139,7 @@ func (f *Figure) colourOf(name string) (slot int, whole, ok bool) {
 	return 0, false, false
 }
 
-// free is the place that the fewest names have.
+// free returns the palette index with the fewest names.
 func (l *looks) free() int {
 	best := 0
 	for i, n := range l.used {
@@ -159,7 +160,7 @@ func (l *looks) take(name string, slot int, s Style) {
 	l.byName[name] = k
 }
 
-// rampCSS are those of scales.
+// rampCSS returns the style rules of ramp and inkBad.
 func rampCSS() string {
 	var b strings.Builder
 	rules := func(pick func(tone) string) {
@@ -175,8 +176,8 @@ func rampCSS() string {
 	return b.String()
 }
 
-// css are the rules for light and dark pages: fN fills with ink N, sN strokes
-// with it.
+// css returns the style rules for light and dark pages: class fN fills with ink N, sN
+// strokes with it.
 func css() string {
 	var b strings.Builder
 	rules := func(pick func(tone) string) {
@@ -194,22 +195,22 @@ func css() string {
 	return b.String()
 }
 
-// CSS is the style sheet of figures written by Inline. The background of the
-// page should be Paper.
+// CSS returns the style sheet of figures written by Inline. The background of the page
+// should be Paper.
 func CSS() string {
-	// Paper is white.
+	// Printed pages are always light.
 	return strings.ReplaceAll(css()+rampCSS(), "@media (prefers-color-scheme:dark)", "@media screen and (prefers-color-scheme:dark)")
 }
 
-// Paper returns the background of light and of dark pages.
+// Paper returns the background colours of light and dark pages.
 func Paper() (light, dark string) { return inks[inkPaper].light, inks[inkPaper].dark }
 
-// rgb is the colour of an ink on a light page.
+// rgb returns the colour of an ink on a light page.
 func (i ink) rgb() color.RGBA {
 	var c color.RGBA
 	c.A = 255
 	if _, err := fmt.Sscanf(i.tone().light, "#%02x%02x%02x", &c.R, &c.G, &c.B); err != nil {
-		panic(err) // the tables above
+		panic(err) // the tables above have valid colours
 	}
 	return c
 }

@@ -1,6 +1,6 @@
 package plot
 
-// yAxis is the axis as it was asked for, with what a kind takes for granted.
+// yAxis returns the y axis with the defaults of the panel's kind.
 func (p *Panel) yAxis() Axis {
 	a := p.Y
 	if p.Kind == CDF && !a.Log {
@@ -20,7 +20,7 @@ func (p *Panel) yAxis() Axis {
 
 func (p *Panel) xAxis() Axis { return p.X }
 
-// yDemand collects what the y axis must show.
+// yDemand returns the requirements for the y axis.
 func (p *Panel) yDemand(height float64) demand {
 	d := demand{zero: p.Kind == Bars, near: true, round: true, ticks: int(height / 42)}
 	for i := range p.Series {
@@ -41,7 +41,7 @@ func (p *Panel) yDemand(height float64) demand {
 	return d
 }
 
-// xDemand does so for the x axis.
+// xDemand returns the requirements for the x axis.
 func (p *Panel) xDemand(ticks int) demand {
 	d := demand{ticks: ticks, beyond: p.Kind == CDF}
 	for i := range p.Series {
@@ -58,7 +58,7 @@ func (p *Panel) xDemand(ticks int) demand {
 	return d
 }
 
-// bounds are the ends of the error bar of a point.
+// bounds returns the ends of the error bar of a point.
 func (s *Series) bounds(i int) (lo, hi float64, ok bool) {
 	if i >= len(s.Low) || i >= len(s.High) {
 		return 0, 0, false
@@ -67,19 +67,20 @@ func (s *Series) bounds(i int) (lo, hi float64, ok bool) {
 	return lo, hi, finite(lo) && finite(hi)
 }
 
-// toX and toY map data to pixels.
+// toX maps an x value to a pixel. It returns false if the value has no position on the axis.
 func (p *plan) toX(v float64) (float64, bool) {
 	at, ok := p.x.share(v)
 	return p.box.x0 + float64(at*(p.box.x1-p.box.x0)), ok
 }
 
+// toY maps a y value to a pixel, like toX.
 func (p *plan) toY(v float64) (float64, bool) {
 	at, ok := p.y.share(v)
 	return p.box.y1 - float64(at*(p.box.y1-p.box.y0)), ok
 }
 
-// floorY is toY for the ends of bars: what has no place on the axis lies at its
-// bottom, and nothing lies outside.
+// floorY is toY for the ends of bars: values without a position are at the bottom, and
+// values outside the axis are at its end.
 func (p *plan) floorY(v float64) float64 {
 	y, ok := p.toY(v)
 	if !ok {
@@ -88,7 +89,7 @@ func (p *plan) floorY(v float64) float64 {
 	return min(max(y, p.box.y0), p.box.y1)
 }
 
-// draw draws a panel that has its place.
+// draw draws a placed panel.
 func (p *plan) draw(s *scene, l *looks) {
 	b := p.box
 	for i, line := range p.title {
@@ -115,7 +116,7 @@ func (p *plan) draw(s *scene, l *looks) {
 	s.tag("</g>")
 }
 
-// grid draws lines at ticks, numbers, and the two axes.
+// grid draws grid lines, tick labels and the two axes.
 func (p *plan) grid(s *scene) {
 	b := p.box
 	var lines [][]point
@@ -127,7 +128,7 @@ func (p *plan) grid(s *scene) {
 		}
 	}
 	if s.inline {
-		// The script draws what belongs to x anew: it stands apart.
+		// The script redraws the x ticks, so they have their own group.
 		s.strokeGrid(lines)
 		lines = nil
 		s.tag(`<g class="xt">`)
@@ -155,7 +156,7 @@ func (p *plan) grid(s *scene) {
 	s.add(shape{paths: marks, stroke: inkAxis, width: 100})
 }
 
-// labels names axes and categories, and writes the notes.
+// labels draws the labels of axes and categories, and the notes.
 func (p *plan) labels(s *scene) {
 	b := p.box
 	s.writeUp(p.y.label, p.left+11, (b.y0+b.y1)/2, styleLabel, middle)

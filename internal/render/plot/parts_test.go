@@ -30,12 +30,12 @@ func TestTicks(t *testing.T) {
 	}{
 		// 26.7 / 5 = 5.3: the next step of 1, 2, 5 is 10.
 		{"from zero", Axis{}, []float64{0, 26.7}, false, true, 5, "0 10 20 30", ""},
-		{"bars begin at zero", Axis{}, []float64{90, 100}, true, true, 5, "0 20 40 60 80 100", ""},
-		// 0.9 / 9 = 0.1, ends stay where the data is.
+		{"bars start at zero", Axis{}, []float64{90, 100}, true, true, 5, "0 20 40 60 80 100", ""},
+		// 0.9 / 9 = 0.1; the axis ends where the data ends.
 		{"tight", Axis{}, []float64{0.15, 0.95}, false, false, 9, "0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9", ""},
 		{"negative", Axis{}, []float64{-4, 5}, false, true, 5, "-4 -2 0 2 4 6", ""},
 		{"thousands", Axis{}, []float64{0, 25000}, false, true, 5, "0 5k 10k 15k 20k 25k", ""},
-		{"2000 is no 2k", Axis{}, []float64{0, 2000}, false, true, 4, "0 500 1000 1500 2000", ""},
+		{"2000 is not 2k", Axis{}, []float64{0, 2000}, false, true, 4, "0 500 1000 1500 2000", ""},
 		{"bytes", Axis{Label: "buffer", Unit: Bytes}, []float64{0, 4e6}, false, true, 4, "0 1 2 3 4", "buffer (MB)"},
 		{"seconds", Axis{Label: "time", Unit: Seconds}, []float64{0, 0.0025}, false, true, 5, "0 0.5 1.0 1.5 2.0 2.5", "time (ms)"},
 		{"rates", Axis{Unit: BitRate}, []float64{0, 1e11}, false, true, 2, "0 50 100", "(Gbps)"},
@@ -46,13 +46,13 @@ func TestTicks(t *testing.T) {
 		{"powers of seconds", Axis{Log: true, Unit: Seconds}, []float64{1e-6, 1e-3}, false, true, 4, "1 us 10 us 100 us 1 ms", ""},
 		{"one decade", Axis{Log: true}, []float64{1, 20}, false, true, 5, "1 2 5 10 20", ""},
 		{"less than a decade", Axis{Log: true}, []float64{2, 4}, false, false, 4, "2.0 2.5 3.0 3.5 4.0", ""},
-		{"nothing", Axis{}, nil, false, true, 2, "0 0.5 1.0", ""},
-		{"nothing, powers", Axis{Log: true}, nil, false, true, 2, "1 10", ""},
+		{"no data", Axis{}, nil, false, true, 2, "0 0.5 1.0", ""},
+		{"no data, powers", Axis{Log: true}, nil, false, true, 2, "1 10", ""},
 		{"constant", Axis{}, []float64{7, 7}, false, true, 4, "2 4 6 8 10 12", ""},
 		{"zero", Axis{}, []float64{0}, false, true, 2, "0 0.5 1.0", ""},
 		{"fixed", Axis{Min: new(0.0), Max: new(1.0)}, []float64{0.2, 7}, false, true, 5, "0 0.2 0.4 0.6 0.8 1.0", ""},
-		{"only what is positive", Axis{Log: true}, []float64{-5, 0, 1, 100}, false, true, 2, "1 10 100", ""},
-		{"one above the other", Axis{Min: new(3.0), Max: new(1.0)}, []float64{1}, false, true, 3, "3 4 5 6", ""},
+		{"positive values only", Axis{Log: true}, []float64{-5, 0, 1, 100}, false, true, 2, "1 10 100", ""},
+		{"minimum above maximum", Axis{Min: new(3.0), Max: new(1.0)}, []float64{1}, false, true, 3, "3 4 5 6", ""},
 	} {
 		x := newAxis(c.axis, demand{values: c.values, zero: c.zero, round: c.round, ticks: c.ticks})
 		if got := labels(&x); got != c.want {
@@ -84,13 +84,13 @@ func TestDecimal(t *testing.T) {
 func TestUnitString(t *testing.T) {
 	for u, want := range map[unit]string{0: "0", 5: "0.05", 50: "0.5", 100: "1", 1234: "12.34", -1230: "-12.3", -5: "-0.05"} {
 		if got := u.String(); got != want {
-			t.Errorf("%d is printed %q, want %q", int(u), got, want)
+			t.Errorf("%d is formatted as %q, want %q", int(u), got, want)
 		}
 	}
 }
 
-// Values that differ in their last bits only, as with and without a fused
-// multiply-add, are the same coordinate, also at the middle between two.
+// Values that differ only in their last bits, as with and without a fused multiply-add, give
+// the same coordinate, also halfway between two coordinates.
 func TestRounding(t *testing.T) {
 	for _, v := range []float64{0.125, 17.375, 250.005, 1.0 / 3, -0.625} {
 		want := units(v)
@@ -102,7 +102,7 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// A scheme has the same colour in every figure, whoever stands beside it.
+// A scheme has the same colour in every figure, whatever the other series are.
 func TestColours(t *testing.T) {
 	panel := func(names ...string) *Figure {
 		p := Panel{}
@@ -118,18 +118,18 @@ func TestColours(t *testing.T) {
 		}
 	}
 	if a, b := colour("x", "x", "DSH", "SIH"), colour("y", "x", "y"); a == inkData || a == inkData+1 || b != inkData+1 {
-		t.Error("unknown names take what is free, in order")
+		t.Error("unknown names do not take free colours in order")
 	}
 	l := newLooks(panel("DSH, DCQCN", "DSH, HPCC", "SIH, DCQCN"))
 	a, b := l.byName["DSH, DCQCN"], l.byName["DSH, HPCC"]
 	if a.ink != b.ink || a.marker == b.marker || slices.Equal(a.dash, b.dash) {
-		t.Error("variants of a scheme share its colour and differ in shape")
+		t.Error("variants of a scheme do not share its colour, or do not differ in shape")
 	}
 }
 
 func TestDistribution(t *testing.T) {
 	x, y := distribution([]float64{3, 1, math.Inf(1), 1, math.NaN()})
-	// Four samples: two of 1, one of 3, one beyond.
+	// Four samples: two are 1, one is 3, one is +Inf.
 	if !slices.Equal(x, []float64{1, 3}) || !slices.Equal(y, []float64{0.5, 0.75}) {
 		t.Errorf("got %v %v", x, y)
 	}
@@ -139,8 +139,8 @@ func TestDistribution(t *testing.T) {
 	if !slices.Equal(s.X, want.X) || !slices.Equal(s.Y, want.Y) || !slices.Equal(s.Low, want.Low) || !slices.Equal(s.High, want.High) {
 		t.Errorf("got %+v, want %+v", s, want)
 	}
-	if s := Spread("nothing"); len(s.X) != 0 || s.Y == nil {
-		t.Errorf("nothing is %+v", s)
+	if s := Spread("no runs"); len(s.X) != 0 || s.Y == nil {
+		t.Errorf("no runs give %+v", s)
 	}
 }
 
@@ -154,12 +154,12 @@ func TestThin(t *testing.T) {
 		run = append(run, vec{float64(i) / 100, y})
 	}
 	short := thin(run)
-	// 100 pixels, two halves each, at most four points per half.
+	// 100 pixels of two halves, with at most four points per half.
 	if len(short) > 800 {
 		t.Errorf("%d points are left", len(short))
 	}
 	if !slices.ContainsFunc(short, func(v vec) bool { return v.y == 3 }) {
-		t.Error("the lowest point is gone")
+		t.Error("the lowest point is missing")
 	}
 }
 
@@ -177,7 +177,7 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// A line of 10 px in dashes of 3 and gaps of 2: 0-3, 5-8.
+// A line of 10 px with dashes of 3 px and gaps of 2 px has dashes 0-3 and 5-8.
 func TestDashes(t *testing.T) {
 	got := cut([]point{{0, 0}, {600, 0}, {1000, 0}}, []unit{300, 200})
 	want := [][]point{{{0, 0}, {300, 0}}, {{500, 0}, {600, 0}, {800, 0}}}

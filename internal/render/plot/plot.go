@@ -1,23 +1,24 @@
-// Package plot draws figures: plain numbers come in, SVG and PNG go out. The same
-// figure gives the same bytes on every machine. It knows nothing about runs or
-// scenarios.
+// Package plot draws figures from plain numbers as SVG and PNG, for reports and documents.
+// The same figure gives the same bytes on every machine.
 package plot
 
 import (
 	"io"
 )
 
-// Figure is one or several panels with a title and a common legend.
+// Figure is one or more panels with a title and a common legend.
 type Figure struct {
 	Title  string
 	Panels []Panel
-	// Wide is a figure as wide as a page: one column, whose panels have legends of their own.
+	// Wide makes the figure as wide as a page: one column, with a legend per panel.
 	Wide bool
-	// Columns is how many panels stand side by side; 0: as many as there are, up
-	// to three.
+	// Columns is the number of panels side by side; 0: all, up to three.
 	Columns int
-	// Colours returns the colour of a series by its name in lower case, or of the word
-	// that it begins with; others take what is free. It may be nil.
+	// Height is the height of the data area of panels, in pixels; 0: by the number of
+	// columns. Panels on a narrow screen ignore it.
+	Height float64
+	// Colours returns the colour of a series by its lower-case name or first word. Other
+	// series take free colours. It may be nil.
 	Colours func(name string) (Colour, bool)
 }
 
@@ -29,25 +30,26 @@ type Drawing interface {
 	PNG(w io.Writer) error
 }
 
-// Heading is the title.
+// Heading returns the title.
 func (f *Figure) Heading() string { return f.Title }
 
-// Kind says how the series of a panel are drawn.
+// Kind is how the series of a panel are drawn.
 type Kind uint8
 
 // Kinds of panels.
 const (
-	// Lines joins points with lines; the points have markers when there are few.
+	// Lines connects points with lines; a few points also have markers.
 	Lines Kind = iota
-	// Bars are groups of bars: value i of a series belongs to category i.
+	// Bars draws groups of bars: value i of a series belongs to category i.
 	Bars
-	// CDF is the share of samples that do not exceed a value. X holds the samples
-	// in any order and Y is nil; +Inf counts as a sample that is beyond every
-	// value, such as the completion time of an unfinished flow. A series with Y
-	// is drawn as it is, in steps: rising X, and the share at each (see Spread).
+	// CDF draws the share of samples that do not exceed a value. X has the samples in any
+	// order and Y is nil. +Inf is a sample beyond every value, such as the completion time of
+	// an unfinished flow. A series with Y has ascending X and the share at each X (see
+	// Spread).
 	CDF
-	// Spans are times in which something holds: from X to Until, in the row Y of the
-	// categories, which are numbered from the top. Those of a row are in order of X.
+	// Spans draws time spans: from X to Until, in row Y. Rows are the categories, numbered
+	// from the top. The spans of a row are in order of X. Low and High are bounds of a
+	// span's free end, drawn as error bars. Points draws ticks at X instead of spans.
 	Spans
 )
 
@@ -56,7 +58,7 @@ type Panel struct {
 	Title      string
 	Kind       Kind
 	X, Y       Axis
-	Categories []string // of Bars and Spans
+	Categories []string // for Bars and Spans
 	Series     []Series
 	Notes      []string // small print below the panel
 }
@@ -65,54 +67,55 @@ type Panel struct {
 type Axis struct {
 	Label string // without the unit, which is added
 	Unit  Unit
-	Log   bool // values that are not positive are left out
-	// Common says that the axis is that of other panels of a page, too: time. Who looks
-	// closer at a part of one looks closer at all.
+	Log   bool // logarithmic; values <= 0 are omitted
+	// Common marks an axis, such as time, that several panels of a page share. Zooming one
+	// of them zooms all.
 	Common bool
-	// Min and Max are the ends; nil: from the data. What lies outside is cut off.
+	// Min and Max are the ends; nil: from the data. Data outside is clipped.
 	Min, Max *float64
 }
 
-// Unit says what the numbers of an axis are, and with it how they are printed.
+// Unit is the unit of the numbers of an axis. It decides how they are printed.
 type Unit uint8
 
-// Units. Numbers come in the unit that is named here; the axis prints them with
-// the prefix that reads best.
+// Units. The axis prints numbers with the best fitting prefix.
 const (
 	Plain   Unit = iota
-	Percent      // numbers are per cent
-	Share        // numbers are shares of one, printed as per cent
+	Percent      // per cent
+	Share        // shares of 1, printed as per cent
 	Seconds
 	Bytes
 	BitRate // bits per second
 )
 
-// Series is a named set of points. X and Y have the same length; points that are
-// not finite leave a gap.
+// Series is a named set of points. X and Y have the same length; points that are not finite
+// leave a gap.
 type Series struct {
-	// Name is that of the legend. It also gives the colour: a scheme has the same
-	// one in all figures.
+	// Name is the name in the legend. It also selects the colour.
 	Name string
-	X, Y []float64 // of Bars: Y only, one per category
-	// Low and High bound the values: error bars of bars and of lines with few
-	// points, a band otherwise. Both have the length of Y, or are nil.
+	X, Y []float64 // Bars have only Y, one per category
+	// Low and High are bounds of Y: error bars of bars and of lines with few points, a band
+	// otherwise. Both have the length of Y, or are nil.
 	Low, High []float64
-	Until     []float64 // of Spans
+	Until     []float64 // ends of Spans
+	Labels    []string  // texts beside the points of Lines; may be shorter than X
 	Style     Style
 }
 
-// Style departs from what the name of a series gives. The zero value does not.
+// Style overrides the look that the name of a series selects. The zero value overrides
+// nothing.
 type Style struct {
-	Like   string // take the colour of this name
+	Like   string // use the colour of this name
 	Dash   Dash
-	Points bool // markers without a line
+	Points bool // markers without a line, each with its error bar
 	Plain  bool // a line without markers
 }
 
-// Dash is a pattern of lines.
+// Dash is a dash pattern of lines.
 type Dash uint8
 
-// Patterns. The zero value follows the colour, so that lines can be told apart without it.
+// Dash patterns. The zero value selects a pattern by colour, so that lines differ without
+// colour, too.
 const (
 	Solid Dash = iota + 1
 	Dashed
@@ -120,12 +123,12 @@ const (
 	DashDot
 )
 
-// SVG writes the figure as a picture that stands alone: it has a background of
-// its own and follows the reader's choice of light or dark.
+// SVG writes the figure as a standalone SVG with a background. It follows the reader's
+// preference for light or dark.
 func (f *Figure) SVG(w io.Writer) error { return f.scene(wide).svg(w, true) }
 
-// Inline writes the figure as SVG without styles and background, for a page that
-// has those of CSS: with what a script needs, and a second time for narrow screens.
+// Inline writes the figure as SVG for a page that has the styles of CSS, with data for its
+// script. It writes a second version for narrow screens.
 func (f *Figure) Inline(w io.Writer) error {
 	s := f.scene(inline)
 	if s.width <= narrowScreen {
@@ -140,5 +143,5 @@ func (f *Figure) Inline(w io.Writer) error {
 	return s.svg(w, false)
 }
 
-// PNG writes the figure on a white background, two pixels for each of the SVG.
+// PNG writes the figure on a white background, at twice the resolution of the SVG.
 func (f *Figure) PNG(w io.Writer) error { return f.scene(wide).png(w) }

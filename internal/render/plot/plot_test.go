@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the expected files anew, and PNG pictures beside them into $GALLERY if it is set")
+var rewrite = flag.Bool("rewrite", false, "rewrite the expected files; if $GALLERY is set, write PNG files to that folder")
 
-// draws is a stream of numbers for samples.
+// draws is a random number generator.
 type draws uint64
 
 func (d *draws) next() float64 {
@@ -24,7 +24,7 @@ func (d *draws) next() float64 {
 	return float64(*d>>11) / (1 << 53)
 }
 
-// papers are colours of some names.
+// papers returns the colours of some names.
 func papers(name string) (Colour, bool) {
 	c, ok := map[string]Colour{
 		"dsh": 0, "sih": 1, "adaptive": 2, "oversubscription": 3, "pfc": 1, "bifrost": 2, "bifrostx": 0, "cbfc": 4, "swing": 3,
@@ -33,7 +33,7 @@ func papers(name string) (Colour, bool) {
 	return c, ok
 }
 
-// gallery has small figures of every kind.
+// gallery returns small figures of every kind.
 func gallery() map[string]*Figure {
 	var d draws = 1
 	var fast, slow []float64
@@ -58,7 +58,22 @@ func gallery() map[string]*Figure {
 	for i := range 3000 {
 		saw.X, saw.Y = append(saw.X, float64(i)*1e-6), append(saw.Y, 4e6*float64(i%700)/700)
 	}
+	var cloud Series // points at the edges, labels that must avoid each other
+	for i := range 40 {
+		v := float64(i)*5 - 100
+		cloud.X, cloud.Y = append(cloud.X, v), append(cloud.Y, v+60*(d.next()-0.5))
+		cloud.Low, cloud.High = append(cloud.Low, v-40), append(cloud.High, v+40)
+		cloud.Labels = append(cloud.Labels, map[int]string{0: "first", 1: "second", 20: "zero", 39: "last"}[i])
+	}
+	cloud.Name, cloud.Style.Points = "DSH", true
 	all := map[string]*Figure{
+		"compare": {Title: "Points with labels, and bars with ticks", Columns: 1, Height: 300, Panels: []Panel{
+			{X: Axis{Unit: Percent, Min: new(-100.0), Max: new(100.0)}, Y: Axis{Unit: Percent, Min: new(-100.0), Max: new(100.0)}, Series: []Series{cloud}},
+			{Kind: Spans, X: Axis{Unit: Percent, Min: new(-100.0), Max: new(100.0)}, Categories: []string{"inside", "beyond the axis", "no interval"}, Series: []Series{
+				{Name: "ours", X: []float64{-40, 0, -10}, Until: []float64{0, 300, 0}, Y: []float64{0, 1, 2}, Low: []float64{-60, -120, math.NaN()}, High: []float64{-20, 120, math.NaN()}},
+				{Name: "paper", X: []float64{-50, -150, 5}, Y: []float64{0, 1, 2}, Style: Style{Points: true}},
+			}},
+		}},
 		"lines": {Title: "Fan-in FCT against background load", Panels: []Panel{
 			{Title: "(a) average", X: Axis{Label: "background load"}, Y: Axis{Label: "slowdown"}, Series: lines, Notes: []string{"5 seeds, bars are 95 % intervals"}},
 			{Title: "(b) 99th percentile", X: Axis{Label: "background load", Unit: Share}, Y: Axis{Label: "slowdown", Log: true}, Series: lines},
@@ -89,7 +104,7 @@ func gallery() map[string]*Figure {
 	return all
 }
 
-// names returns the names of the gallery in order.
+// names returns the sorted names of the gallery.
 func names(m map[string]*Figure) []string {
 	var list []string
 	for n := range m {
@@ -99,7 +114,7 @@ func names(m map[string]*Figure) []string {
 	return list
 }
 
-// Pictures come out as they were looked at.
+// Figures equal the expected files, which were reviewed by eye.
 func TestGolden(t *testing.T) {
 	figures := gallery()
 	var sums strings.Builder
@@ -123,7 +138,7 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	sums.WriteString("scribble " + pixelSum(scribble()) + "\n")
-	// Pixels rather than files: another release of Go may compress them otherwise.
+	// Compare pixels rather than files: compression may change between Go releases.
 	golden(t, filepath.Join("testdata", "pixels.txt"), []byte(sums.String()))
 }
 
@@ -145,7 +160,7 @@ func golden(t *testing.T, path string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what is drawn now; look at the difference, then go test ./internal/render/plot -run Golden -rewrite", path)
+		t.Errorf("%s differs from the figure; review it, then run go test ./internal/render/plot -run Golden -rewrite", path)
 	}
 }
 
@@ -159,22 +174,22 @@ func TestPNG(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(a.Bytes(), b.Bytes()) {
-		t.Error("two pictures of the same figure differ")
+		t.Error("two drawings of the same figure differ")
 	}
 	img, err := png.Decode(&a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One panel: 640 and two margins of 16, times two.
+	// One panel of 640 and two margins of 16, times two.
 	if got := img.Bounds().Dx(); got != 1344 {
-		t.Errorf("the picture is %d pixels wide, want 1344", got)
+		t.Errorf("the image is %d pixels wide, want 1344", got)
 	}
 	seen := map[[3]uint8]int{}
 	for y := range img.Bounds().Dy() {
 		for x := range img.Bounds().Dx() {
 			r, g, b, alpha := img.At(x, y).RGBA()
 			if alpha != 0xffff {
-				t.Fatalf("pixel %d,%d is not solid", x, y)
+				t.Fatalf("pixel %d,%d is not opaque", x, y)
 			}
 			seen[[3]uint8{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8)}]++
 		}
@@ -193,7 +208,7 @@ func TestInlineHasNoStyle(t *testing.T) {
 	}
 	for _, bad := range []string{"<style", "<rect", "id=", "<?xml"} {
 		if strings.Contains(b.String(), bad) {
-			t.Errorf("a figure within a page has %s", bad)
+			t.Errorf("a figure for a page has %s", bad)
 		}
 	}
 }

@@ -14,11 +14,11 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// scale is how many pixels of a PNG stand for one of the SVG.
+// scale is the number of PNG pixels per SVG pixel.
 const scale = 2
 
-// pixels is a scene as an image. Everything, glyphs included, is computed with
-// integers, so every machine gets the same pixels.
+// pixels draws a scene as an image. It computes everything, also glyphs, with integers, so
+// that every machine gets the same pixels.
 type pixels struct {
 	canvas
 	buf sfnt.Buffer
@@ -38,7 +38,7 @@ func (s *scene) image() *image.RGBA {
 	return p.img
 }
 
-// fix turns hundredths of a pixel into 64ths of one of the image.
+// fix converts hundredths of an SVG pixel to 64ths of an image pixel.
 func (u unit) fix() fixed.Int26_6 { return fixed.Int26_6(int64(u) * 64 * scale / 100) }
 
 func (p point) fix() fixed.Point26_6 { return fixed.Point26_6{X: p.x.fix(), Y: p.y.fix()} }
@@ -54,7 +54,7 @@ func (p *pixels) draw(sh *shape) {
 	if sh.fill != noInk {
 		c := sh.fill.rgb()
 		if sh.faint {
-			c = color.RGBA{c.R / 5, c.G / 5, c.B / 5, 51} // 0.2, multiplied in
+			c = color.RGBA{c.R / 5, c.G / 5, c.B / 5, 51} // opacity 0.2, premultiplied
 		}
 		for _, pts := range sh.paths {
 			if len(pts) > 2 {
@@ -75,9 +75,8 @@ func (p *pixels) draw(sh *shape) {
 	}
 }
 
-// line strokes and paints. The rasterizer counts how often a pixel is covered, up
-// to some 8000 times, so long lines go to the image in parts, which overlap by a
-// segment.
+// line draws a line. The rasterizer counts how often a pixel is covered, up to about 8000
+// times, so long lines are drawn in parts, which overlap by a segment.
 func (p *pixels) line(pts []fixed.Point26_6, radius fixed.Int26_6, c color.RGBA) {
 	const part = 1000
 	for ; len(pts) > 1; pts = pts[min(part, len(pts)-1):] {
@@ -86,7 +85,7 @@ func (p *pixels) line(pts []fixed.Point26_6, radius fixed.Int26_6, c color.RGBA)
 	}
 }
 
-// fix returns points of the image, without those that are where the one before is.
+// fix converts points to image coordinates and removes consecutive duplicates.
 func fix(pts []point) []fixed.Point26_6 {
 	list := make([]fixed.Point26_6, len(pts))
 	for i, q := range pts {
@@ -95,7 +94,7 @@ func fix(pts []point) []fixed.Point26_6 {
 	return slices.Compact(list)
 }
 
-// cut cuts a line into dashes: on, off, on and so on.
+// cut splits a line into dashes by a pattern of lengths: on, off, on and so on.
 func cut(pts []point, pattern []unit) [][]point {
 	if len(pattern) == 0 {
 		return [][]point{pts}
@@ -182,7 +181,7 @@ func (p *pixels) text(sh *shape) {
 	p.fill(sh.fill.rgb())
 }
 
-// glyph adds the contours of a glyph. Those of the fonts here have no cubic curves.
+// glyph adds the contours of a glyph. The embedded fonts have no cubic curves.
 func (p *pixels) glyph(segments sfnt.Segments, place func(fixed.Point26_6) fixed.Point26_6) {
 	var contour []fixed.Point26_6
 	for _, s := range segments {
@@ -204,7 +203,7 @@ func (p *pixels) glyph(segments sfnt.Segments, place func(fixed.Point26_6) fixed
 	}
 }
 
-// curve appends points of a quadratic curve from the last one via b to c.
+// curve appends points of a quadratic curve from the last point via b to c.
 func curve(pts []fixed.Point26_6, b, c fixed.Point26_6) []fixed.Point26_6 {
 	const n = 8
 	a := pts[len(pts)-1]

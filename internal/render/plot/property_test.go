@@ -16,12 +16,12 @@ import (
 
 var (
 	sizeOf   = regexp.MustCompile(`viewBox="0 0 ([0-9.]+) ([0-9.]+)"`)
-	pathOfIt = regexp.MustCompile(` d="([^"]*)"`)
+	pathData = regexp.MustCompile(` d="([^"]*)"`)
 	content  = regexp.MustCompile(`>[^<]*<`)
 	command  = regexp.MustCompile(`[MLHVZ][^MLHVZ]*`)
 )
 
-// flaw says what is wrong with the picture of a figure; empty when nothing is.
+// flaw describes a flaw in the SVG of a figure, or returns "".
 func flaw(f *Figure, svg []byte) string {
 	texts, err := readSVG(svg)
 	if err != nil {
@@ -36,11 +36,11 @@ func flaw(f *Figure, svg []byte) string {
 	}
 	size := sizeOf.FindStringSubmatch(s)
 	if size == nil {
-		return "there is no size"
+		return "the size is missing"
 	}
 	width, _ := strconv.ParseFloat(size[1], 64)
 	height, _ := strconv.ParseFloat(size[2], 64)
-	for _, d := range pathOfIt.FindAllStringSubmatch(s, -1) {
+	for _, d := range pathData.FindAllStringSubmatch(s, -1) {
 		if why := outside(d[1], width, height); why != "" {
 			return why
 		}
@@ -48,14 +48,14 @@ func flaw(f *Figure, svg []byte) string {
 	for _, p := range f.Panels {
 		for _, series := range p.Series {
 			if name := clean(series.Name); name != "" && !strings.Contains(texts, name) {
-				return fmt.Sprintf("series %q does not appear", series.Name)
+				return fmt.Sprintf("series %q is missing", series.Name)
 			}
 		}
 	}
 	return ""
 }
 
-// clean is a name as XML can hold it.
+// clean returns a name with the characters that XML cannot represent replaced.
 func clean(s string) string {
 	var b bytes.Buffer
 	_ = xml.EscapeText(&b, []byte(s))
@@ -63,7 +63,7 @@ func clean(s string) string {
 	return strings.TrimSuffix(text, "\n")
 }
 
-// readSVG returns all texts.
+// readSVG returns all texts of an SVG.
 func readSVG(svg []byte) (string, error) {
 	var b strings.Builder
 	d := xml.NewDecoder(bytes.NewReader(svg))
@@ -82,8 +82,7 @@ func readSVG(svg []byte) (string, error) {
 	}
 }
 
-// outside finds a point of a path that is not in the picture. A marker may reach
-// over the edge of its panel.
+// outside describes a point of a path that is outside the drawing, or returns "".
 func outside(path string, width, height float64) string {
 	for _, c := range command.FindAllString(path, -1) {
 		var x, y float64
@@ -103,13 +102,13 @@ func outside(path string, width, height float64) string {
 			return err.Error()
 		}
 		if x < 0 || y < 0 || x > width || y > height {
-			return fmt.Sprintf("%s is outside of the picture (%g x %g)", c, width, height)
+			return fmt.Sprintf("%s is outside the drawing (%g x %g)", c, width, height)
 		}
 	}
 	return ""
 }
 
-// number draws values that make trouble, and usual ones.
+// number generates extreme and ordinary values.
 func number() *rapid.Generator[float64] {
 	odd := []float64{0, 1, -1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, 1e-300, 1e-280, 1e300, 1e15, 1e15 + 1, 0.1, 0.3, math.Copysign(0, -1)}
 	return rapid.OneOf(rapid.SampledFrom(odd), rapid.Float64Range(-100, 100), rapid.Float64(), rapid.Map(rapid.IntRange(-5, 5), func(i int) float64 { return float64(i) }))
@@ -151,8 +150,8 @@ func figures() *rapid.Generator[*Figure] {
 	})
 }
 
-// Whatever the numbers are, a picture is well-formed, holds every series, and has
-// every point within its edges.
+// For any numbers, the SVG of a figure is well-formed, contains every series, and has every
+// point within its edges.
 func TestAnyFigure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := figures().Draw(t, "figure")
@@ -167,7 +166,7 @@ func TestAnyFigure(t *testing.T) {
 			t.Fatal(why)
 		}
 		if !bytes.Equal(a.Bytes(), b.Bytes()) {
-			t.Fatal("two pictures of the same figure differ")
+			t.Fatal("two drawings of the same figure differ")
 		}
 		if rapid.IntRange(0, 39).Draw(t, "png") == 0 {
 			if err := f.PNG(io.Discard); err != nil {
@@ -177,7 +176,7 @@ func TestAnyFigure(t *testing.T) {
 	})
 }
 
-// The property above notices pictures that are broken.
+// flaw finds flaws.
 func TestFlawsAreFound(t *testing.T) {
 	f := gallery()["lines"]
 	var b bytes.Buffer
@@ -186,25 +185,25 @@ func TestFlawsAreFound(t *testing.T) {
 	}
 	good := b.String()
 	if why := flaw(f, b.Bytes()); why != "" {
-		t.Fatalf("a good picture: %s", why)
+		t.Fatalf("flaw in a good figure: %s", why)
 	}
 	for name, bad := range map[string]string{
 		"not a number":   strings.Replace(good, `d="M`, `d="MNaN `, 1),
 		"infinite":       strings.Replace(good, `stroke-width="1"`, `stroke-width="+Inf"`, 1),
 		"outside":        strings.Replace(good, `d="M`, `d="M9999 1L`, 1),
-		"left of it":     strings.Replace(good, `d="M`, `d="M-1 1L`, 1),
-		"a series less":  strings.ReplaceAll(good, "Oversubscription", ""),
+		"negative":       strings.Replace(good, `d="M`, `d="M-1 1L`, 1),
+		"series missing": strings.ReplaceAll(good, "Oversubscription", ""),
 		"not closed":     strings.Replace(good, "</svg>", "", 1),
 		"not escaped":    strings.Replace(good, "average", "a & b <c>", 1),
 		"without a size": strings.Replace(good, "viewBox", "box", 1),
 	} {
 		if flaw(f, []byte(bad)) == "" {
-			t.Errorf("%s: nothing noticed", name)
+			t.Errorf("%s: no flaw found", name)
 		}
 	}
 }
 
-// A series with data leaves ink of its own colour.
+// A series with data is drawn in its colour.
 func TestEverySeriesIsDrawn(t *testing.T) {
 	for name, f := range gallery() {
 		looks := newLooks(f)
@@ -215,7 +214,7 @@ func TestEverySeriesIsDrawn(t *testing.T) {
 		}
 		for _, p := range f.Panels {
 			for _, s := range p.Series {
-				// Once is the legend.
+				// The legend counts as one.
 				if drawn[looks.byName[s.Name].ink] < 2 {
 					t.Errorf("%s: %q is not drawn", name, s.Name)
 				}

@@ -8,22 +8,22 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// tile is the largest side, in pixels, of what is rasterized at once. Above 512
-// the rasterizer adds in floating point, in an order that depends on the machine.
+// tile is the side, in pixels, of the areas that are rasterized one by one. Above 512 the
+// rasterizer adds in floating point, in an order that depends on the machine.
 const tile = 256
 
-// canvas fills polygons. It hands only straight lines to the rasterizer, which
-// splits curves in floating point: a fused multiply-add would show.
+// canvas fills polygons. It passes only straight lines to the rasterizer: that would split
+// curves in floating point, where a fused multiply-add changes the result.
 type canvas struct {
 	img    *image.RGBA
 	raster vector.Rasterizer
-	shape  [][]fixed.Point26_6 // polygons that the next fill takes
+	shape  [][]fixed.Point26_6 // polygons of the next fill
 }
 
 func (c *canvas) polygon(pts ...fixed.Point26_6) { c.shape = append(c.shape, pts) }
 
-// fill paints the polygons added since the last time, as one shape. Where several
-// overlap they must turn the same way round.
+// fill paints the polygons added since the last call, as one shape. Overlapping polygons
+// must have the same orientation.
 func (c *canvas) fill(paint color.RGBA) {
 	box := bounds(c.shape).Intersect(c.img.Bounds())
 	for y := box.Min.Y; y < box.Max.Y; y += tile {
@@ -39,7 +39,7 @@ func (c *canvas) fill(paint color.RGBA) {
 	c.shape = nil
 }
 
-// bounds are the pixels that polygons touch.
+// bounds returns the smallest rectangle of pixels that contains the polygons.
 func bounds(shape [][]fixed.Point26_6) image.Rectangle {
 	var box image.Rectangle
 	for _, pts := range shape {
@@ -51,10 +51,10 @@ func bounds(shape [][]fixed.Point26_6) image.Rectangle {
 	return box
 }
 
-// trace hands a polygon to the rasterizer; origin is the corner of the tile.
+// trace passes a polygon to the rasterizer; origin is the corner of the tile.
 func (c *canvas) trace(pts []fixed.Point26_6, origin fixed.Point26_6) {
-	// The rasterizer rounds once per row, always the same way: a long line would
-	// miss its end by a pixel.
+	// The rasterizer rounds once per row, always in the same direction. A long line would
+	// miss its end by a pixel, so it is split.
 	const rows = 16 << 6
 	from := pts[len(pts)-1].Sub(origin)
 	c.raster.MoveTo(float32(from.X)/64, float32(from.Y)/64)
@@ -73,9 +73,8 @@ func share(v, i, n fixed.Int26_6) fixed.Int26_6 {
 	return fixed.Int26_6(int64(v) * int64(i) / int64(n))
 }
 
-// stroke adds a line: a rectangle for each segment, and a round join where two
-// meet. A line that ends where it begins is joined there, too. Points that follow
-// each other differ.
+// stroke adds a line: a rectangle per segment and a round join between segments. A closed
+// line also has a join at its ends. Consecutive points must differ.
 func (c *canvas) stroke(pts []fixed.Point26_6, radius fixed.Int26_6) {
 	var first, last fixed.Point26_6
 	for i, b := range pts[1:] {
@@ -108,10 +107,10 @@ func (c *canvas) join(at, n, m fixed.Point26_6, radius fixed.Int26_6) {
 	c.polygon(arc(pts, at, n, m, radius)...)
 }
 
-// arc appends the points of an arc, of a quarter at most, from n, which pts ends
-// with, to m.
+// arc appends the points of an arc around at, from n, the last point of pts, to m. The arc
+// is at most a quarter of a circle.
 func arc(pts []fixed.Point26_6, at, n, m fixed.Point26_6, radius fixed.Int26_6) []fixed.Point26_6 {
-	const straight = 48 // 3/4 of a pixel: about a tenth of one away from the arc
+	const straight = 48 // 3/4 of a pixel: about a tenth of a pixel away from the arc
 	if d := m.Sub(n); dot(d, d) < straight*straight {
 		return append(pts, at.Add(m))
 	}
@@ -119,7 +118,7 @@ func arc(pts []fixed.Point26_6, at, n, m fixed.Point26_6, radius fixed.Int26_6) 
 	return arc(arc(pts, at, n, half, radius), at, half, m, radius)
 }
 
-// turned is a vector turned by 90 degrees.
+// turned returns v rotated by 90 degrees.
 func turned(v fixed.Point26_6) fixed.Point26_6 { return fixed.Point26_6{X: -v.Y, Y: v.X} }
 
 func neg(v fixed.Point26_6) fixed.Point26_6 { return fixed.Point26_6{X: -v.X, Y: -v.Y} }
@@ -128,15 +127,15 @@ func cross(v, w fixed.Point26_6) int64 { return int64(v.X)*int64(w.Y) - int64(v.
 
 func dot(v, w fixed.Point26_6) int64 { return int64(v.X)*int64(w.X) + int64(v.Y)*int64(w.Y) }
 
-// ofLength is a vector, which is not zero, with another length.
+// ofLength returns v, which must not be zero, scaled to a length.
 func ofLength(v fixed.Point26_6, length fixed.Int26_6) fixed.Point26_6 {
-	const fine = 64 // the root of a short one, rounded down, would be far off
+	const fine = 64 // limits the rounding error of short vectors
 	is := root(dot(v, v) * fine * fine)
 	scale := func(a fixed.Int26_6) fixed.Int26_6 { return fixed.Int26_6(int64(a) * int64(length) * fine / is) }
 	return fixed.Point26_6{X: scale(v.X), Y: scale(v.Y)}
 }
 
-// root is the square root, rounded down.
+// root returns the square root, rounded down.
 func root(n int64) int64 {
 	x := int64(0)
 	for bit := int64(1) << 31; bit > 0; bit >>= 1 {

@@ -22,13 +22,13 @@ func newCanvas(width, height int) *canvas {
 
 func (c *canvas) at(x, y int) uint8 { return c.img.RGBAAt(x, y).R }
 
-// px is a point in 64ths of a pixel.
+// px returns a point in 64ths of a pixel.
 func px(x, y float64) fixed.Point26_6 {
 	return fixed.Point26_6{X: fixed.Int26_6(x * 64), Y: fixed.Int26_6(y * 64)}
 }
 
-// A pixel is as dark as it is covered, in whichever tile it lies: what is left of
-// white is cut off, 255.99 x (1 - share).
+// The darkness of a pixel is its covered share, in every tile. Its value is
+// 255.99 x (1 - share), truncated.
 func TestCoverage(t *testing.T) {
 	for _, x0 := range []int{0, tile - 2, 2 * tile} {
 		for _, y0 := range []int{0, tile - 1, 3*tile - 2} {
@@ -39,7 +39,7 @@ func TestCoverage(t *testing.T) {
 			want := [][]uint8{
 				{255, 255, 255, 255, 255},
 				{255, 63, 0, 127, 255},   // 3/4, 1, 1/2
-				{255, 111, 63, 159, 255}, // 3/4 of these: 9/16, 3/4, 3/8
+				{255, 111, 63, 159, 255}, // 3/4 of the row above: 9/16, 3/4, 3/8
 				{255, 255, 255, 255, 255},
 			}
 			for j, row := range want {
@@ -53,7 +53,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// A line ends where it should, however long it is.
+// Long lines are straight and end at the right point.
 func TestLongLines(t *testing.T) {
 	for _, to := range []float64{20, 123, 501, 900} {
 		c := newCanvas(1000, 1000)
@@ -73,49 +73,48 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// 640 in the direction of 1, 2 is 640/2.236 = 286.2 by 572.4: also a step that is
-// hardly one has a normal of the right length.
+// A vector of length 640 in the direction (1, -2) is 640/2.236 = (286.2, -572.4). Very short
+// vectors are scaled accurately, too.
 func TestOfLength(t *testing.T) {
 	if got := ofLength(fixed.Point26_6{X: 1, Y: -2}, 640); got != (fixed.Point26_6{X: 286, Y: -572}) {
 		t.Errorf("got %d %d", int(got.X), int(got.Y))
 	}
 }
 
-// Joins are round. Lines have a radius of 10: a bevel would end 7.1 from the
-// corner, a mitre 14.1.
+// Joins are round. With a radius of 10, a bevel would end 7.1 from the corner, a mitre 14.1.
 func TestJoins(t *testing.T) {
 	for name, pts := range map[string][]fixed.Point26_6{
-		"to the right":  {px(20, 50), px(50, 50), px(50, 80)},
-		"to the left":   {px(50, 80), px(50, 50), px(20, 50)},
-		"once around":   {px(50, 50), px(50, 80), px(20, 80), px(20, 50), px(50, 50)},
-		"and the other": {px(50, 50), px(20, 50), px(20, 80), px(50, 80), px(50, 50)},
+		"right turn":   {px(20, 50), px(50, 50), px(50, 80)},
+		"left turn":    {px(50, 80), px(50, 50), px(20, 50)},
+		"closed":       {px(50, 50), px(50, 80), px(20, 80), px(20, 50), px(50, 50)},
+		"closed, back": {px(50, 50), px(20, 50), px(20, 80), px(50, 80), px(50, 50)},
 	} {
 		c := newCanvas(100, 100)
 		c.stroke(pts, 10<<6)
 		c.fill(black)
 		for d, want := range map[int]uint8{0: 0, 5: 0, 8: 255, 9: 255} { // 5.5 x 1.41 = 7.8, 8.5 x 1.41 = 12.0
 			if got := c.at(50+d, 49-d); got != want {
-				t.Errorf("%s: %d from the corner both ways is %d, want %d", name, d, got, want)
+				t.Errorf("%s: the pixel %d right and above of the corner is %d, want %d", name, d, got, want)
 			}
 		}
 	}
-	// A line that goes back has a round end, another one ends flat.
+	// A line that turns back has a round end there; other ends are flat.
 	c := newCanvas(100, 100)
 	c.stroke([]fixed.Point26_6{px(20, 50), px(60, 50), px(40, 50)}, 10<<6)
 	c.fill(black)
 	for x, want := range map[int]uint8{19: 255, 20: 0, 68: 0, 70: 255} {
 		if got := c.at(x, 50); got != want {
-			t.Errorf("there and back: pixel %d is %d, want %d", x, got, want)
+			t.Errorf("turned back: pixel %d is %d, want %d", x, got, want)
 		}
 	}
 }
 
-// strokeFlaw says where an image is not that of a line; empty when nowhere.
+// strokeFlaw describes a pixel that is wrong for a line, or returns "".
 func strokeFlaw(c *canvas, pts []fixed.Point26_6, radius float64) string {
 	size := c.img.Bounds().Size()
 	for y := range size.Y {
 		for x := range size.X {
-			along, near := math.Inf(1), math.Inf(1) // beside a segment, and from all of the line
+			along, near := math.Inf(1), math.Inf(1) // distance from segments, without their ends, and from the line
 			for i, q := range pts[1:] {
 				a, b := pts[i], q
 				ax, ay, dx, dy := float64(a.X)/64, float64(a.Y)/64, float64(b.X-a.X)/64, float64(b.Y-a.Y)/64
@@ -131,15 +130,14 @@ func strokeFlaw(c *canvas, pts []fixed.Point26_6, radius float64) string {
 				near = min(near, math.Hypot(px-share*dx, py-share*dy))
 			}
 			if got := c.at(x, y); along < radius-1 && got != 0 || near > radius+1 && got != 255 {
-				return fmt.Sprintf("pixel %d,%d is %d, %.2f from the line, %.2f beside it", x, y, got, near, along)
+				return fmt.Sprintf("pixel %d,%d is %d, %.2f from the line, %.2f from a segment", x, y, got, near, along)
 			}
 		}
 	}
 	return ""
 }
 
-// A line has no holes and leaves nothing beside it, also where it crosses itself
-// and leaves the image.
+// A line has no holes and no stray pixels, also where it crosses itself or leaves the image.
 func TestAnyLine(t *testing.T) {
 	const size = tile + 40
 	rapid.Check(t, func(t *rapid.T) {
@@ -158,7 +156,7 @@ func TestAnyLine(t *testing.T) {
 	})
 }
 
-// The property above notices a hole, a stain, and a line that is not quite there.
+// strokeFlaw finds flaws.
 func TestStrokeFlawsAreFound(t *testing.T) {
 	pts := []fixed.Point26_6{px(10, 10), px(90, 30), px(20, 80)}
 	for name, spoil := range map[string]func(*canvas){
@@ -171,17 +169,17 @@ func TestStrokeFlawsAreFound(t *testing.T) {
 		c.stroke(pts, 3<<6)
 		c.fill(black)
 		if why := strokeFlaw(c, pts, 3); why != "" {
-			t.Fatalf("a good line: %s", why)
+			t.Fatalf("flaw in a good line: %s", why)
 		}
 		spoil(c)
 		if strokeFlaw(c, pts, 3) == "" {
-			t.Errorf("%s: nothing noticed", name)
+			t.Errorf("%s: no flaw found", name)
 		}
 	}
 }
 
-// scribble has lines, bands and texts of many sizes and directions, all of them
-// by integers.
+// scribble returns a scene with lines, bands and texts of many sizes and directions. All
+// coordinates are integers.
 func scribble() *scene {
 	var d draws = 7
 	n := func(below int) int { return int(d.next() * float64(below)) }

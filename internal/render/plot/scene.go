@@ -2,16 +2,15 @@ package plot
 
 import "math"
 
-// unit is a hundredth of a pixel. Everything from here on is integers: a
-// coordinate that was computed with a fused multiply-add and one that was not are
-// the same.
+// unit is a hundredth of a pixel. Coordinates are integers from here on, so that a fused
+// multiply-add in their computation makes no difference.
 type unit int32
 
-// units rounds pixels. It does so in two steps: values that lie near the middle
-// between two hundredths on purpose (halves, eighths of a panel) meet there
-// exactly, whatever the last bits were.
+// units rounds pixels to hundredths. The first of two rounding steps removes differences in
+// the last bits, which matter for values halfway between two hundredths, such as halves and
+// eighths of a panel.
 func units(v float64) unit {
-	const limit = 1e6 // pixels; keeps what should have been clipped in range
+	const limit = 1e6 // pixels; keeps unclipped values in range
 	v = min(max(v, -limit), limit)
 	return unit(math.Round(math.Round(v*1e6) / 1e4))
 }
@@ -20,7 +19,7 @@ type point struct{ x, y unit }
 
 func at(x, y float64) point { return point{units(x), units(y)} }
 
-// ink is a colour by its purpose: what it looks like depends on the page.
+// ink is the purpose of a colour. The tone depends on the page.
 type ink uint8
 
 const (
@@ -29,10 +28,10 @@ const (
 	inkSoft     // labels, small print
 	inkGrid
 	inkAxis
-	inkPaper            // the background
-	inkData             // the first of the palette; the others follow
-	inkRamp  = ink(100) // nothing, on a scale; the levels follow
-	inkBad   = ink(110) // what is wrong
+	inkPaper            // background
+	inkData             // first colour of the palette; the others follow
+	inkRamp  = ink(100) // value 0 of the ramp; the levels follow
+	inkBad   = ink(110) // faults and highlights
 )
 
 // shape is a path, filled or stroked, or a text.
@@ -42,17 +41,17 @@ type shape struct {
 	stroke, fill ink
 	width        unit
 	dash         []unit
-	faint        bool // a band: fill shines through
+	faint        bool // translucent fill
 
 	text   string
 	at     point
 	size   unit
 	bold   bool
 	anchor anchor
-	up     bool // turned by 90 degrees, to be read from below
+	up     bool // rotated by 90 degrees, reading upward
 
-	class, attr string // for scripts of a page
-	tag         string // instead of a shape: what begins or ends a group, for scripts of a page
+	class, attr string // for the script of a page
+	tag         string // start or end tag of a group, instead of a shape, for the script of a page
 }
 
 type anchor uint8
@@ -63,17 +62,17 @@ const (
 	end
 )
 
-// scene is a picture: shapes in the order in which they are drawn.
+// scene is a drawing: shapes in drawing order.
 type scene struct {
 	width, height float64
 	title         string
-	class         string // besides that of all pictures
-	inline        bool   // for a page: with what its script needs
-	ramp          bool   // has the colours of a scale
+	class         string // additional class of the SVG element
+	inline        bool   // for a page, with data for its script
+	ramp          bool   // uses the ramp
 	shapes        []shape
 }
 
-// tag adds the beginning or end of a group to a picture of a page.
+// tag adds a start or end tag of a group, on pages only.
 func (s *scene) tag(text string) {
 	if s.inline {
 		s.add(shape{tag: text})
@@ -93,21 +92,21 @@ func (s *scene) rect(fill ink, x0, y0, x1, y1 float64) {
 	s.add(shape{paths: [][]point{{a, {b.x, a.y}, b, {a.x, b.y}}}, closed: true, fill: fill})
 }
 
-// write puts a text; y is its baseline.
+// write adds a text; y is its baseline.
 func (s *scene) write(text string, x, y float64, t textStyle, a anchor) {
 	if text != "" {
 		s.add(shape{text: text, at: at(x, y), fill: t.ink, size: units(s.legible(t.size)), bold: t.bold, anchor: a})
 	}
 }
 
-// writeUp puts a text that is read from below; x is its baseline.
+// writeUp adds a text that reads upward; x is its baseline.
 func (s *scene) writeUp(text string, x, y float64, t textStyle, a anchor) {
 	if text != "" {
 		s.add(shape{text: text, at: at(x, y), fill: t.ink, size: units(t.size), bold: t.bold, anchor: a, up: true})
 	}
 }
 
-// textStyle is how a text looks.
+// textStyle is the size, weight and colour of a text.
 type textStyle struct {
 	size float64
 	bold bool
@@ -119,16 +118,17 @@ var (
 	stylePanel  = textStyle{12.5, true, inkText}
 	styleLabel  = textStyle{12, false, inkSoft}
 	styleTick   = textStyle{11, false, inkSoft}
+	styleMark   = textStyle{11, false, inkText}
 	styleLegend = textStyle{12, false, inkText}
 	styleNote   = textStyle{10.5, false, inkSoft}
 )
 
 func (t textStyle) widthOf(text string) float64 { return textWidth(text, t.size, t.bold) }
 
-// box is a rectangle of the plane in which data is drawn.
+// box is a rectangle in pixels.
 type box struct{ x0, y0, x1, y1 float64 }
 
-// clipLine cuts a run of points at the box. What is left may be several runs.
+// clipLine clips a line to the box. The result may have several parts.
 func (b box) clipLine(run []vec) [][]vec {
 	var out [][]vec
 	var now []vec
@@ -156,7 +156,7 @@ func (b box) clipLine(run []vec) [][]vec {
 
 type vec struct{ x, y float64 }
 
-// clip is Liang and Barsky's: the part of a segment within the box.
+// clip returns the part of a segment within the box, by the algorithm of Liang and Barsky.
 func (b box) clip(p, q vec) (vec, vec, bool) {
 	t0, t1 := 0.0, 1.0
 	dx, dy := q.x-p.x, q.y-p.y
@@ -174,7 +174,7 @@ func (b box) clip(p, q vec) (vec, vec, bool) {
 	if t0 > t1 {
 		return p, q, false
 	}
-	// An end inside stays as it is, so that the next segment continues it.
+	// Keep an end inside the box exactly, so that the next segment continues it.
 	from, to := p, q
 	if t0 > 0 {
 		from = b.clamp(vec{p.x + float64(t0*dx), p.y + float64(t0*dy)})
@@ -185,7 +185,7 @@ func (b box) clip(p, q vec) (vec, vec, bool) {
 	return from, to, true
 }
 
-func (b box) holds(p vec) bool {
+func (b box) contains(p vec) bool {
 	const edge = 1e-6
 	return p.x >= b.x0-edge && p.x <= b.x1+edge && p.y >= b.y0-edge && p.y <= b.y1+edge
 }

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// svg writes a scene. Text stays text; colours are classes, so that a style sheet
-// decides about light and dark; there are no ids, so that many pictures fit one
-// page.
+// svg writes a scene as SVG. Text stays text. Colours are classes, so that a style sheet
+// selects light or dark. There are no ids, so that a page can contain many drawings.
 func (s *scene) svg(w io.Writer, alone bool) error {
 	var b bytes.Buffer
 	width, height := units(s.width), units(s.height)
@@ -76,7 +75,7 @@ func (sh *shape) svg(b *bytes.Buffer) {
 	b.WriteString("\"/>\n")
 }
 
-// path writes points with the shortest commands.
+// path writes points with the shortest path commands.
 func path(b *bytes.Buffer, pts []point, closed bool) {
 	for i, p := range pts {
 		switch {
@@ -109,7 +108,7 @@ func (sh *shape) svgText(b *bytes.Buffer) {
 	fmt.Fprintf(b, ">%s</text>\n", escape(sh.text))
 }
 
-// String prints pixels without more digits than needed.
+// String formats pixels without trailing zeros.
 func (u unit) String() string {
 	sign := ""
 	if u < 0 {
@@ -126,9 +125,9 @@ func (u unit) String() string {
 	return text
 }
 
-// escape makes a text safe as content of an element.
+// escape escapes a text for the content of an element or attribute.
 func escape(text string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(text)) // a buffer takes everything
+	_ = xml.EscapeText(&b, []byte(text)) // writing to a buffer cannot fail
 	return b.String()
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// axis is an Axis with its extent and ticks.
+// axis is an Axis with its ends and ticks.
 type axis struct {
 	lo, hi float64
 	log    bool
@@ -16,29 +16,29 @@ type axis struct {
 
 type tick struct {
 	value float64
-	label string // empty: a line without a number
+	label string // empty: a tick without a number
 }
 
-// demand is what a panel wants of an axis.
+// demand is what a panel requires of an axis.
 type demand struct {
 	values []float64 // finite data
-	zero   bool      // must show zero, if it is not logarithmic
-	near   bool      // shows zero if that is not far from the data
-	round  bool      // the ends are ticks
-	pad    bool      // a margin at the ends, for markers
-	beyond bool      // a margin at the upper end, where distributions end
-	ticks  int       // about how many
+	zero   bool      // include 0, unless logarithmic
+	near   bool      // include 0 if it is near the data
+	round  bool      // end the axis at ticks
+	pad    bool      // add a margin at both ends, for markers
+	beyond bool      // add a margin at the upper end, for distributions
+	ticks  int       // approximate number of ticks
 }
 
-// Data beyond huge is drawn at the edge, and to an axis data below tiny is nothing: sums,
-// differences and logarithms stay finite, and ticks, which are finer than an axis by some
-// ten powers of ten, are normal numbers.
+// Data beyond huge is drawn at the edge, and data below tiny counts as 0. This keeps sums,
+// differences and logarithms finite, and ticks, which are up to ten decades smaller than the
+// axis, normal numbers.
 const (
 	huge = 1e300
 	tiny = 1e-280
 )
 
-// tame keeps a value where computing with it is safe.
+// tame clamps a value to the range that is safe to compute with.
 func (x *axis) tame(v float64) float64 {
 	if math.Abs(v) < tiny {
 		v = 0
@@ -48,7 +48,7 @@ func (x *axis) tame(v float64) float64 {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// newAxis finds the extent and ticks of an axis.
+// newAxis computes the ends and ticks of an axis.
 func newAxis(a Axis, d demand) axis {
 	x := axis{log: a.Log, label: a.Label}
 	x.extent(a, d)
@@ -60,7 +60,7 @@ func newAxis(a Axis, d demand) axis {
 	return x
 }
 
-// extent finds lo < hi.
+// extent computes the ends, with lo < hi.
 func (x *axis) extent(a Axis, d demand) {
 	x.lo, x.hi = math.Inf(1), math.Inf(-1)
 	for _, v := range d.values {
@@ -88,7 +88,7 @@ func (x *axis) extent(a Axis, d demand) {
 	if fixed(a.Max) {
 		x.hi = x.tame(*a.Max)
 	}
-	// A span that is nothing beside the numbers themselves cannot have ticks.
+	// A span that is tiny compared with its ends cannot have ticks.
 	if size := max(math.Abs(x.lo), math.Abs(x.hi)); x.hi-x.lo <= size*1e-9 {
 		switch {
 		case x.log:
@@ -103,8 +103,8 @@ func (x *axis) extent(a Axis, d demand) {
 	}
 }
 
-// loosen moves the ends of an axis whose ends need not be ticks: outward by a
-// margin for markers, and to a power of ten or to zero that is very near.
+// loosen moves the ends of an axis that need not end at ticks: outward by a margin for
+// markers, and to a power of ten or 0 that is very near.
 func (x *axis) loosen(d demand) {
 	if x.log {
 		if d.pad {
@@ -144,7 +144,7 @@ func niceStep(least float64) nice {
 	}
 }
 
-// scaled is n times a power of ten, rounded once.
+// scaled returns n times a power of ten, rounded once.
 func scaled(n int64, exponent int) float64 {
 	switch {
 	case exponent >= 0:
@@ -155,7 +155,7 @@ func scaled(n int64, exponent int) float64 {
 	return float64(n) / math.Pow10(-exponent)
 }
 
-// log10 is rounded: the last bits of the library's differ between processors.
+// log10 returns the rounded logarithm: the last bits of math.Log10 differ between processors.
 func log10(v float64) float64 { return math.Round(math.Log10(v)*1e9) / 1e9 }
 
 func (x *axis) linearTicks(a Axis, d demand) {
@@ -189,7 +189,7 @@ func (x *axis) linearTicks(a Axis, d demand) {
 func (x *axis) logTicks(a Axis, d demand) {
 	decades := log10(x.hi) - log10(x.lo)
 	if decades < 0.7 {
-		// Too short for powers: round numbers, where they are.
+		// Too short for powers of ten: use the ticks of a linear axis.
 		lin := axis{lo: x.lo, hi: x.hi, label: x.label}
 		lin.linearTicks(a, demand{ticks: d.ticks})
 		x.label, x.ticks = lin.label, lin.ticks
@@ -226,7 +226,7 @@ func (x *axis) logTicks(a Axis, d demand) {
 	}
 }
 
-// roundLog moves ends that are free to ticks.
+// roundLog moves ends that are not fixed to ticks.
 func (x *axis) roundLog(a Axis, first, last int, mantissas []int64) {
 	lo, hi := 0.0, math.Inf(1)
 	for e := first; e <= last; e++ {
@@ -248,8 +248,8 @@ func (x *axis) roundLog(a Axis, first, last int, mantissas []int64) {
 	}
 }
 
-// share is where a value lies between the ends, 0 to 1; false when it has no
-// place on the axis.
+// share returns the position of a value between the ends, 0 to 1. It returns false if the
+// value has no position on the axis.
 func (x *axis) share(v float64) (float64, bool) {
 	if !finite(v) || x.log && v <= 0 {
 		return 0, false
@@ -263,12 +263,12 @@ func (x *axis) share(v float64) (float64, bool) {
 	return min(max(at, -far), far), true
 }
 
-// far is how many lengths of the axis away a value is at most: a line that goes
-// there leaves the panel as it should.
+// far limits the distance of a value from the axis, in lengths of the axis. A line to that
+// point leaves the panel in the right direction.
 const far = 1e6
 
-// Powers says that values are spread by a power of ten or more, so that they are better seen on
-// a logarithmic axis. Values that have no place there, but for +Inf, have none to see.
+// Powers reports whether values span a factor of ten or more and suit a logarithmic axis. It
+// ignores +Inf and returns false if any value is not positive.
 func Powers(values []float64) bool {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -282,9 +282,9 @@ func Powers(values []float64) bool {
 	return hi >= 10*lo
 }
 
-// scales of units: names of the powers of 1000 from the given one on.
+// prefixes are the names of consecutive powers of 1000 of a unit.
 type prefixes struct {
-	from  int // exponent of ten of the first
+	from  int // exponent of ten of the first name
 	names []string
 }
 
@@ -295,11 +295,10 @@ var unitPrefixes = map[Unit]prefixes{
 	BitRate: {0, []string{"bps", "Kbps", "Mbps", "Gbps", "Tbps"}},
 }
 
-// inLabel says that the unit stands in the label of the axis, not at each tick.
+// inLabel reports whether the unit is part of the axis label rather than of each tick.
 func (u Unit) inLabel() bool { return u == Seconds || u == Bytes || u == BitRate }
 
-// prefix returns the power of ten that numbers up to most are best printed in,
-// and what is written after them.
+// prefix returns the power of ten and the suffix that suit numbers up to most.
 func (u Unit) prefix(most float64) (exponent int, suffix string) {
 	switch u {
 	case Percent:
@@ -319,7 +318,7 @@ func (u Unit) prefix(most float64) (exponent int, suffix string) {
 	return p.from + 3*i, p.names[i]
 }
 
-// number prints mantissa times a power of ten with its unit.
+// number formats mantissa times a power of ten with its unit.
 func (u Unit) number(mantissa int64, exponent int) string {
 	prefix, suffix := u.prefix(scaled(mantissa, exponent))
 	if u.inLabel() {
@@ -328,7 +327,7 @@ func (u Unit) number(mantissa int64, exponent int) string {
 	return decimal(mantissa, exponent-prefix) + suffix
 }
 
-// rounded prints a value with three digits at most.
+// rounded formats a value with at most three digits.
 func (u Unit) rounded(v float64) string {
 	if v == 0 {
 		return "0"
@@ -344,7 +343,7 @@ func (u Unit) rounded(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64) + suffix
 }
 
-// decimal prints n times a power of ten, from the integer: no rounding.
+// decimal formats n times a power of ten without rounding.
 func decimal(n int64, exponent int) string {
 	if n == 0 {
 		return "0"

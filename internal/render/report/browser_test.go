@@ -23,18 +23,18 @@ var beforePage string
 //go:embed testdata/after.js
 var afterPage string
 
-// chromium returns a browser; the test is skipped where there is none.
+// chromium returns the path of a browser. It skips the test if there is none.
 func chromium(t *testing.T) string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
 	}
-	t.Skip("there is no chromium here")
+	t.Skip("needs chromium")
 	return ""
 }
 
-// interactive is a document with a figure of every kind.
+// interactive returns a document with a figure of every kind.
 func interactive() *Document {
 	clock := plot.Axis{Label: "time", Unit: plot.Seconds, Common: true, Min: new(0.0), Max: new(1e-3)}
 	wave := plot.Series{Name: "wave", Style: plot.Style{Plain: true}}
@@ -44,7 +44,7 @@ func interactive() *Document {
 	steps := plot.Series{Name: "steps", X: []float64{0, 2e-4, 9e-4}, Y: []float64{1e5, 2e6, 5e5}}
 	line := &plot.Figure{Title: "When", Wide: true, Panels: []plot.Panel{
 		{Kind: plot.Spans, X: clock, Categories: []string{"leaf0.to-spine0", "leaf1.to-spine0"},
-			Series: []plot.Series{{Name: "held", X: []float64{1e-4, 4e-4, 2e-4}, Until: []float64{2e-4, 8e-4, 3e-4}, Y: []float64{0, 0, 1}}}},
+			Series: []plot.Series{{Name: "paused", X: []float64{1e-4, 4e-4, 2e-4}, Until: []float64{2e-4, 8e-4, 3e-4}, Y: []float64{0, 0, 1}}}},
 		{Title: "bytes", X: clock, Y: plot.Axis{Label: "bytes", Unit: plot.Bytes}, Series: []plot.Series{wave, steps}},
 	}}
 	probe := &plot.Figure{Title: "Probe", Panels: []plot.Panel{{X: clock, Series: []plot.Series{wave}}}}
@@ -52,16 +52,16 @@ func interactive() *Document {
 		{Kind: plot.CDF, X: plot.Axis{Label: "slowdown", Log: true}, Series: []plot.Series{{Name: "web", X: []float64{1, 2, 30, 400}}}},
 		{Kind: plot.Bars, Categories: []string{"small", "large"}, Series: []plot.Series{{Name: "median", Y: []float64{1, 2}}, {Name: "p99", Y: []float64{3, 40}}}},
 	}}
-	net := &plot.Network{Title: "Fabric", Measures: []plot.Measure{{Name: "held", Unit: plot.Seconds}, {Name: "marked"}}}
+	net := &plot.Network{Title: "Fabric", Measures: []plot.Measure{{Name: "paused", Unit: plot.Seconds}, {Name: "marked"}}}
 	for i := range 20 {
 		net.Nodes = append(net.Nodes, plot.Node{Name: fmt.Sprintf("host%d", i), Host: true})
 	}
 	for i := range 2 {
-		net.Nodes = append(net.Nodes, plot.Node{Name: fmt.Sprintf("leaf%d", i), Text: "at most 1MB stored"})
+		net.Nodes = append(net.Nodes, plot.Node{Name: fmt.Sprintf("leaf%d", i), Text: "peak 1MB"})
 	}
 	for i := range 20 {
-		l := plot.Link{A: i, B: 20 + i/10, AB: plot.Way{Name: fmt.Sprintf("host%d.to-leaf%d", i, i/10), Text: "held for 1us; 2 marked", Values: []float64{float64(i) * 1e-6, float64(20 - i)}}}
-		l.BA = plot.Way{Name: fmt.Sprintf("leaf%d.to-host%d", i/10, i), Values: []float64{0, 0}, Mark: i == 3}
+		l := plot.Link{A: i, B: 20 + i/10, AB: plot.Direction{Name: fmt.Sprintf("host%d.to-leaf%d", i, i/10), Text: "paused for 1us; 2 marked", Values: []float64{float64(i) * 1e-6, float64(20 - i)}}}
+		l.BA = plot.Direction{Name: fmt.Sprintf("leaf%d.to-host%d", i/10, i), Values: []float64{0, 0}, Mark: i == 3}
 		net.Links = append(net.Links, l)
 	}
 	net.Links = append(net.Links, plot.Link{A: 20, B: 21, Fault: "down"})
@@ -71,8 +71,8 @@ func interactive() *Document {
 	return d
 }
 
-// A reader with a mouse, on a large and on a small screen, by day and by night: nothing is
-// loaded, nothing fails, and figures answer.
+// On large and small screens, light and dark, the page loads nothing, has no errors, and its
+// figures react to the pointer.
 func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser four times")
@@ -86,7 +86,7 @@ func TestBrowser(t *testing.T) {
 	page = strings.Replace(page, "</body>", "<script>"+afterPage+"</script></body>", 1)
 	for _, width := range []int{1280, 390} {
 		path := filepath.Join(t.TempDir(), "page.html")
-		if width < 500 { // no window is narrower
+		if width < 500 { // browser windows are not narrower: use a frame
 			page = fmt.Sprintf(`<!DOCTYPE html><html><body><iframe style="border:0" width="%d" height="800" srcdoc="%s"></iframe></body></html>`,
 				width, html.EscapeString(page))
 		}
@@ -99,7 +99,7 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// look opens a page and reports what it left.
+// look opens a page in a browser and reports its failed checks.
 func look(t *testing.T, browser, path string, width int, dark bool) {
 	name := fmt.Sprintf("%d px, dark %t", width, dark)
 	scheme := 1
@@ -122,12 +122,12 @@ func look(t *testing.T, browser, path string, width int, dark bool) {
 		Wrong, Did []string
 	}
 	if err := json.Unmarshal([]byte(html.UnescapeString(text)), &got); !found || err != nil {
-		t.Fatalf("%s: the page left no result: %v\n%.2000s", name, err, out)
+		t.Fatalf("%s: the page has no result: %v\n%.2000s", name, err, out)
 	}
 	if got.Width != width || got.Dark != dark || len(got.Did) < 25 {
-		t.Errorf("%s: the browser had %d px, dark %t, and did %d things", name, got.Width, got.Dark, len(got.Did))
+		t.Errorf("%s: the browser had %d px, dark %t, and ran %d checks", name, got.Width, got.Dark, len(got.Did))
 	}
 	for _, w := range got.Wrong {
-		t.Errorf("%s: not so: %s", name, w)
+		t.Errorf("%s: failed: %s", name, w)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// check finds mistakes of whoever made the document.
+// check returns an error if the document is invalid.
 func (d *Document) check() error {
 	names := make(map[string]bool)
 	for _, s := range d.Sections {
@@ -17,16 +17,16 @@ func (d *Document) check() error {
 					return fmt.Errorf("report: figure %q has no plot", b.Name)
 				}
 				if !fileName(b.Name) {
-					return fmt.Errorf("report: %q cannot be the name of a figure; allowed: letters, digits, and - _ . / between them", b.Name)
+					return fmt.Errorf("report: invalid figure name: %q (expected a relative path of letters, digits, - _ . and /)", b.Name)
 				}
 				if names[b.Name] {
-					return fmt.Errorf("report: two figures are named %q", b.Name)
+					return fmt.Errorf("report: two figures have the name %q", b.Name)
 				}
 				names[b.Name] = true
 			case *Table:
 				for _, row := range b.Rows {
 					if len(row) != len(b.Columns) {
-						return fmt.Errorf("report: a row of %d cells in a table of %d columns (%s)", len(row), len(b.Columns), b.Caption)
+						return fmt.Errorf("report: table %q: row has %d cells (expected %d)", b.Caption, len(row), len(b.Columns))
 					}
 				}
 			}
@@ -56,7 +56,7 @@ func (c *Code) caption() string {
 	return c.Caption
 }
 
-// span is a part of a text.
+// span is a part of a text, either plain or code.
 type span struct {
 	Text string
 	Code bool

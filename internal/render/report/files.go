@@ -12,21 +12,21 @@ import (
 	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
-// drawings are how a figure is written, by the ending of its file.
+// drawings are the functions that write a figure, by file extension.
 var drawings = map[string]func(plot.Drawing, io.Writer) error{"svg": plot.Drawing.SVG, "png": plot.Drawing.PNG}
 
-// CheckFormats rejects formats that figures cannot be written in.
+// CheckFormats returns an error for an unknown figure format.
 func CheckFormats(formats []string) error {
 	for _, ending := range formats {
 		if drawings[ending] == nil {
-			return registry.Unknown("format of figures", ending, []string{"svg", "png"})
+			return registry.Unknown("figure format", ending, []string{"svg", "png"})
 		}
 	}
 	return nil
 }
 
-// WritePage writes the document as a page into a folder, which is locked meanwhile, and its
-// figures in some formats. It returns the files.
+// WritePage writes the document as an HTML page to a folder, and its figures in the given
+// formats. It locks the folder while writing and returns the paths of the files.
 func (d *Document) WritePage(folder, name string, formats []string) (page string, figures []string, err error) {
 	if err := disk.Prepare(folder); err != nil {
 		return "", nil, err
@@ -44,8 +44,8 @@ func (d *Document) WritePage(folder, name string, formats []string) (page string
 	return page, figures, err
 }
 
-// WriteFigures writes the figures into a folder in some formats, under their names or the
-// only one under another, and returns the files.
+// WriteFigures writes the figures to a folder in the given formats and returns the paths of
+// the files. If only is not empty, it names the document's only figure.
 func (d *Document) WriteFigures(folder, only string, formats []string) ([]string, error) {
 	var files []string
 	for _, figure := range d.Figures() {
@@ -64,8 +64,8 @@ func (d *Document) WriteFigures(folder, only string, formats []string) ([]string
 	return files, nil
 }
 
-// WriteMarkdown writes the document as Markdown into a folder, with its figures, and returns
-// the path of its file.
+// WriteMarkdown writes the document as Markdown to a folder, with its figures, and returns
+// the path of the Markdown file.
 func (d *Document) WriteMarkdown(folder, name string) (string, error) {
 	if err := disk.Prepare(folder); err != nil {
 		return "", err

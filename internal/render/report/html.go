@@ -10,18 +10,18 @@ import (
 	"github.com/xoff-net/xoff/internal/render/plot"
 )
 
-// style is the style sheet of pages. PAPER_LIGHT and PAPER_DARK stand for the
-// backgrounds that figures are made for.
+// style is the style sheet of pages. HTML replaces PAPER_LIGHT and PAPER_DARK by the
+// background colours of figures.
 //
 //go:embed style.css
 var style string
 
-// script lets figures answer. A page is complete without it.
+// script makes figures interactive. A page is complete without it.
 //
 //go:embed page.js
 var script string
 
-// layout has one template for each kind of block, as far as it is not a line.
+// layout is the template of pages.
 //
 //go:embed page.html
 var layout string
@@ -36,26 +36,26 @@ var layouts = template.Must(template.New("").Funcs(template.FuncMap{
 	"cellClass":   (*Table).cellClass,
 }).Parse(layout))
 
-// contentsFrom is from how many sections on a page begins with links to them.
+// contentsFrom is the smallest number of sections for which a page has a table of contents.
 const contentsFrom = 6
 
-// page is a document as the layout takes it.
+// page is the data of the layout.
 type page struct {
 	*Document
 	Style    template.CSS
-	Script   template.JS // empty: there is nothing that it could do
+	Script   template.JS // empty: the page has no figures
 	Parts    []part
-	Contents []part // those that the page begins with links to
+	Contents []part // sections in the table of contents
 }
 
-// part is a section with its number and the rank of its heading, 2 to 6.
+// part is a section with its number and the level of its HTML heading, 2 to 6.
 type part struct {
 	*Section
 	Number, Depth int
 }
 
-// HTML writes the document as one page that needs nothing else: styles, figures and a
-// script are in it, and it is told to load nothing.
+// HTML writes the document as one self-contained page with styles, figures and a script. Its
+// content security policy forbids loading anything.
 func (d *Document) HTML(w io.Writer) error {
 	if err := d.check(); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (d *Document) HTML(w io.Writer) error {
 		p.Contents = nil
 	}
 	if len(d.Figures()) > 0 {
-		p.Script = template.JS("//<![CDATA[\n" + script + "//]]>") // for those who read pages as XML
+		p.Script = template.JS("//<![CDATA[\n" + script + "//]]>") // keeps the page valid XML
 	}
 	var b strings.Builder
 	if err := layouts.ExecuteTemplate(&b, "page", p); err != nil {
@@ -91,11 +91,10 @@ func svg(f plot.Drawing) (template.HTML, error) {
 	return template.HTML(b.String()), err
 }
 
-// longName is the length from which on the first cell of a row is a sentence, which
-// may be broken, rather than a name.
+// longName is the length above which the first cell of a row may be broken into lines.
 const longName = 40
 
-// cellClass is that of a cell in column i. A badge has its mark itself.
+// cellClass returns the classes of a cell in column i. The mark of a badge is on the badge.
 func (t *Table) cellClass(i int, c Cell) string {
 	names := []string{t.Columns[i].Align.class()}
 	if !c.Badge {
@@ -111,7 +110,7 @@ func (a Align) class() string { return [...]string{"", "r", "c"}[a] }
 
 func (m Mark) class() string { return [...]string{"", "good", "warn", "bad", "best", "muted"}[m] }
 
-// clean replaces characters that a page cannot hold, which escaping leaves alone.
+// clean replaces characters that are invalid in a page and that escaping does not handle.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == '\uFFFE' || r == '\uFFFF' {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"encoding/csv"
 	"fmt"
 	"html"
 	"io"
@@ -10,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// FigureFile keeps the file of a figure. The name is relative to the document,
-// such as fig-4.svg.
+// FigureFile creates the file of a figure or a table and calls write with it. The name, such as
+// fig-4.svg, is relative to the document.
 type FigureFile func(name string, write func(io.Writer) error) error
 
-// Markdown writes the document for GitHub, and hands its figures to file.
+// Markdown writes the document as GitHub Markdown, and its figures with file.
 func (d *Document) Markdown(w io.Writer, file FigureFile) error {
 	if err := d.check(); err != nil {
 		return err
@@ -44,7 +45,7 @@ type markdown struct {
 	file FigureFile
 }
 
-// para writes something that stands alone.
+// para writes a block, followed by an empty line.
 func (m *markdown) para(s string) { fmt.Fprintf(m, "%s\n\n", s) }
 
 func (m *markdown) block(b Block) error {
@@ -67,6 +68,10 @@ func (m *markdown) block(b Block) error {
 		m.para(strings.TrimSpace(mdBadges(b)))
 	case *Table:
 		m.table(b)
+		if b.CSV != "" {
+			m.para("[" + mdText(b.CSV) + "](" + b.CSV + ")")
+			return m.file(b.CSV, b.writeCSV)
+		}
 	case *Figure:
 		name := b.Name + ".svg"
 		alt := b.Caption
@@ -115,6 +120,24 @@ func (m *markdown) table(t *Table) {
 	m.WriteByte('\n')
 }
 
+// writeCSV writes the names of the columns and the texts of the cells.
+func (t *Table) writeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	var line []string
+	for _, c := range t.Columns {
+		line = append(line, c.Name)
+	}
+	lines := [][]string{line}
+	for _, row := range t.Rows {
+		line = nil
+		for _, c := range row {
+			line = append(line, c.Text)
+		}
+		lines = append(lines, line)
+	}
+	return out.WriteAll(lines)
+}
+
 func (m *markdown) code(c *Code) {
 	fence := "```"
 	for strings.Contains(c.Text, fence) {
@@ -131,7 +154,7 @@ func (m *markdown) code(c *Code) {
 	}
 }
 
-// mdMark shows a mark by what Markdown has.
+// mdMark formats a text according to its mark.
 func mdMark(m Mark, s string) string {
 	if s == "" {
 		return s
@@ -160,12 +183,12 @@ func mdBadges(list []Badge) string {
 	return b.String()
 }
 
-// mdInline is text on one line whose parts between back quotes are code.
+// mdInline formats a text on one line. Parts between back quotes are code.
 func mdInline(s string) string {
 	var b strings.Builder
 	for _, part := range spans(strings.Join(strings.Fields(s), " ")) {
 		if part.Code {
-			// A bar ends a cell even within code.
+			// A bar ends a table cell even within code.
 			b.WriteString("`" + strings.ReplaceAll(part.Text, "|", `\|`) + "`")
 			continue
 		}
@@ -174,7 +197,7 @@ func mdInline(s string) string {
 	return b.String()
 }
 
-// mdText escapes what would have a meaning. An underscore within a word has none.
+// mdText escapes Markdown syntax. An underscore within a word needs no escape.
 func mdText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	var b strings.Builder
@@ -196,7 +219,7 @@ func mdText(s string) string {
 
 func word(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// mdFirst escapes what has a meaning at the beginning of a line.
+// mdFirst escapes Markdown syntax at the beginning of a line.
 func mdFirst(s string) string {
 	if s == "" {
 		return s

@@ -1,13 +1,13 @@
-// What makes the figures of a report answer: values at the pointer, a closer look at a part of
-// the time in all figures at once, series on and off, other colours for the fabric. The page is
-// complete without it. Values are read from the paths of the figures and the ends of their axes.
+// Makes the figures of a report interactive: values at the pointer, zooming in time in all
+// figures at once, hiding series, selecting the measure that colours the fabric. The page is
+// complete without it. Values are computed from the paths of figures and the ends of their axes.
 (() => {
 'use strict';
 const svgNS = 'http://www.w3.org/2000/svg';
 const thousands = {0: [0, ['', 'k', 'M', 'G', 'T']], 3: [-12, [' ps', ' ns', ' us', ' ms', ' s']], 4: [0, [' B', ' KB', ' MB', ' GB', ' TB']],
   5: [0, [' bps', ' Kbps', ' Mbps', ' Gbps', ' Tbps']]};
 
-// human prints a value of a unit with as many digits.
+// human formats a value of a unit with a number of digits.
 function human(v, unit, digits = 4) {
   const short = n => String(+n.toPrecision(digits));
   if (unit === 1) return short(v) + ' %';
@@ -34,7 +34,7 @@ function axis(text, from, to) {
     px: v => from + (up(v) - up(lo)) / (up(hi) - up(lo)) * (to - from)};
 }
 
-// points reads a path: lists of points.
+// points parses a path into lists of points.
 function points(d) {
   const subs = [];
   let x = 0, y = 0;
@@ -62,7 +62,7 @@ class Panel {
     this.ticks = el.querySelector('.xt');
     this.marks = make('g', {class: 'live'}, el);
   }
-  // series, read when they are needed first.
+  // series are read at the first use.
   get series() {
     this.read ||= [...this.el.querySelectorAll('.series')].map(el => ({el, name: el.dataset.s,
       values: (el.dataset.v || '').split(' ').map(parseFloat),
@@ -71,8 +71,8 @@ class Panel {
   }
   get shown() { return this.series.filter(s => s.el.style.display !== 'none'); }
   get zooms() { return this.kind !== 'bars'; }
-  holds(p) { const [x0, y0, x1, y1] = this.box; return p.x >= x0 - 2 && p.x <= x1 + 2 && p.y >= y0 - 2 && p.y <= y1 + 2; }
-  // move maps a pixel of the whole axis to one of the part that is shown, back the other way.
+  contains(p) { const [x0, y0, x1, y1] = this.box; return p.x >= x0 - 2 && p.x <= x1 + 2 && p.y >= y0 - 2 && p.y <= y1 + 2; }
+  // move maps a pixel of the whole axis to a pixel of the shown part; back is its inverse.
   move(px) { const [x0, , x1] = this.box, [a, b] = this.part; return x0 + ((px - x0) / (x1 - x0) - a) / (b - a) * (x1 - x0); }
   back(px) { const [x0, , x1] = this.box, [a, b] = this.part; return x0 + (a + (px - x0) / (x1 - x0) * (b - a)) * (x1 - x0); }
   share(px) { const [x0, , x1] = this.box; return (this.back(Math.min(Math.max(px, x0), x1)) - x0) / (x1 - x0); }
@@ -87,7 +87,7 @@ class Panel {
       s.el.setAttribute('clip-path', `url(#${this.clip})`);
       for (const p of s.paths) {
         p.el.setAttribute('d', p.subs.map(sub => {
-          // Markers keep their shape.
+          // Markers and error bars keep their shape.
           const xs = sub.map(v => v[0]), c = (Math.min(...xs.slice(0, 20)) + Math.max(...xs.slice(0, 20))) / 2;
           const to = p.kind === 'mk' || p.kind === 'eb' ? x => this.move(c) + x - c : x => this.move(x);
           return sub.map((v, i) => (i ? 'L' : 'M') + +to(v[0]).toFixed(2) + ' ' + v[1]).join('') + (sub.closed ? 'Z' : '');
@@ -114,11 +114,11 @@ class Panel {
       t.textContent = human(Math.abs(v) < step * 1e-6 ? 0 : v, this.x.unit, digits);
     }
   }
-  // at finds what is nearest to a point: lines of text, and where it is.
+  // at finds the data nearest to a point: lines of text, and the position of the data.
   at(p) {
     if (this.kind === 'bars') {
       const [x0, , x1] = this.box, i = Math.min(this.names.length - 1, Math.max(0, Math.floor((p.x - x0) / (x1 - x0) * this.names.length)));
-      return {lines: [this.names[i], ...this.shown.map(s => (s.name ? s.name + ': ' : '') + (isNaN(s.values[i]) ? 'not known' : human(s.values[i], this.y.unit)))]};
+      return {lines: [this.names[i], ...this.shown.map(s => (s.name ? s.name + ': ' : '') + (isNaN(s.values[i]) ? 'unknown' : human(s.values[i], this.y.unit)))]};
     }
     const x = this.back(p.x);
     let best = null, least = Infinity;
@@ -151,7 +151,7 @@ function centre(sub) {
   return [(Math.min(...xs) + Math.max(...xs)) / 2, (Math.min(...ys) + Math.max(...ys)) / 2];
 }
 
-// near are the points of a line beside an x: those of its last point before and after it.
+// near returns the points of a line around an x.
 function near(sub, x) {
   let lo = 0, hi = sub.length - 1;
   while (hi - lo > 1) { const mid = (lo + hi) >> 1; if (sub[mid][0] <= x) lo = mid; else hi = mid; }
@@ -168,11 +168,12 @@ tip.hidden = true;
 const bar = document.createElement('div');
 bar.className = 'bar';
 bar.hidden = true;
-const said = document.createElement('span'), whole = document.createElement('button');
+const range = document.createElement('span'), whole = document.createElement('button');
 whole.textContent = 'show all';
-bar.append(said, whole);
+bar.append(range, whole);
 document.body.append(tip, bar);
 
+// tell shows lines of text at the pointer, or hides them.
 function tell(e, lines) {
   tip.hidden = !lines;
   if (!lines) return;
@@ -182,25 +183,26 @@ function tell(e, lines) {
   tip.style.top = (e.clientY + 18 + r.height > innerHeight ? Math.max(4, e.clientY - r.height - 12) : e.clientY + 18) + 'px';
 }
 
-// alike are the panels that show the same axis.
-function alike(p) { return p.x.common ? panels.filter(q => q.x.common) : [p]; }
+// linked returns the panels that share the x axis of p.
+function linked(p) { return p.x.common ? panels.filter(q => q.x.common) : [p]; }
 
 function zoom(p, a, b) {
   if (b - a < 1e-6) return;
-  for (const q of alike(p)) q.zoom(a, b);
+  for (const q of linked(p)) q.zoom(a, b);
   const some = panels.find(q => q.part[0] > 0 || q.part[1] < 1);
   bar.hidden = !some;
-  if (some) said.textContent = human(some.x.at(some.back(some.box[0])), some.x.unit) + ' to ' + human(some.x.at(some.back(some.box[2])), some.x.unit);
+  if (some) range.textContent = human(some.x.at(some.back(some.box[0])), some.x.unit) + ' to ' + human(some.x.at(some.back(some.box[2])), some.x.unit);
 }
 function reset() { for (const p of panels) if (p.part[0] > 0 || p.part[1] < 1) p.zoom(0, 1); bar.hidden = true; }
 whole.onclick = reset;
 document.addEventListener('keydown', e => { if (e.key === 'Escape') reset(); });
 
-// mark draws the time at the pointer, or the part that is being chosen, in all panels of an axis.
+// mark draws the time at the pointer, or the part that is being selected, in all panels that
+// share the axis.
 function mark(p, from, to, dot) {
   for (const q of panels) q.marks.replaceChildren();
   if (!p) return;
-  for (const q of alike(p)) {
+  for (const q of linked(p)) {
     const [x0, y0, x1, y1] = q.box, px = s => Math.min(Math.max(q.move(x0 + s * (x1 - x0)), x0), x1);
     if (to === undefined) make('path', {class: 'cross', d: `M${px(from)} ${y0}V${y1}`}, q.marks);
     else make('rect', {class: 'brush', x: Math.min(px(from), px(to)), y: y0, width: Math.abs(px(to) - px(from)), height: y1 - y0}, q.marks);
@@ -214,12 +216,12 @@ for (const [svg, list] of bySVG) {
   svg.addEventListener('pointermove', e => {
     const p = place(e);
     if (drag) { drag.to = drag.panel.share(p.x); mark(drag.panel, drag.from, drag.to); tell(); return; }
-    const panel = list.find(q => q.holds(p)), found = panel && panel.at(p);
+    const panel = list.find(q => q.contains(p)), found = panel && panel.at(p);
     tell(e, found && found.lines);
     mark(panel && panel.zooms ? panel : null, panel && panel.share(p.x), undefined, found && found.dot);
   });
   svg.addEventListener('pointerdown', e => {
-    const p = place(e), panel = list.find(q => q.holds(p));
+    const p = place(e), panel = list.find(q => q.contains(p));
     if (!panel || !panel.zooms || e.button) return;
     drag = {panel, from: panel.share(p.x), to: panel.share(p.x), x: e.clientX};
     if (e.isTrusted) svg.setPointerCapture(e.pointerId);
@@ -235,7 +237,7 @@ for (const [svg, list] of bySVG) {
   svg.addEventListener('pointercancel', () => { drag = null; tell(); mark(); });
   svg.addEventListener('dblclick', reset);
   svg.addEventListener('wheel', e => {
-    const p = place(e), panel = list.find(q => q.holds(p));
+    const p = place(e), panel = list.find(q => q.contains(p));
     if (!e.ctrlKey || !panel || !panel.zooms) return;
     e.preventDefault();
     const by = e.deltaY < 0 ? 0.7 : 1 / 0.7, c = panel.share(p.x), [a, b] = panel.part;
@@ -243,7 +245,7 @@ for (const [svg, list] of bySVG) {
   }, {passive: false});
 }
 
-// press makes something a switch.
+// press makes an element a toggle button.
 function press(el, on, act) {
   el.setAttribute('role', 'button');
   el.setAttribute('tabindex', '0');

@@ -1,6 +1,6 @@
-// Package report is a model of documents (sections, tables, figures, code) and
-// renders them as one HTML file that needs nothing else, or as Markdown with its
-// figures beside it. The same document gives the same bytes.
+// Package report models documents (sections, tables, figures, code) and renders them as one
+// self-contained HTML file, or as Markdown with separate figures. The reports of runs, sweeps
+// and reproductions use it. The same document gives the same bytes.
 package report
 
 import "github.com/xoff-net/xoff/internal/render/plot"
@@ -9,29 +9,28 @@ import "github.com/xoff-net/xoff/internal/render/plot"
 type Document struct {
 	Title    string
 	Subtitle string
-	Badges   []Badge // beside the title
+	Badges   []Badge // next to the title
 	Sections []Section
 }
 
-// Section is a heading and what stands below it.
+// Section is a heading with blocks below it.
 type Section struct {
 	Heading string
-	Level   int // 0 or 1: a section of the document, 2: of the section before it, and so on
+	Level   int // 0 or 1: top level, 2: subsection, and so on
 	Badges  []Badge
 	Blocks  []Block
 }
 
-// Add appends blocks.
+// Add appends blocks to the section.
 func (s *Section) Add(blocks ...Block) { s.Blocks = append(s.Blocks, blocks...) }
 
 // Block is a Lead, Paragraph, List, Facts, *Table, *Figure, *Code or Badges.
 type Block interface{ block() string }
 
-// Paragraph is plain text. What stands between back quotes is code, nothing else
-// has a meaning.
+// Paragraph is plain text. Text between back quotes is code; there is no other markup.
 type Paragraph string
 
-// Lead is what matters most, in a sentence.
+// Lead is the main message, in one sentence.
 type Lead string
 
 // List is a list of paragraphs.
@@ -40,35 +39,35 @@ type List []string
 // Facts is a list of keys and values.
 type Facts []Fact
 
-// Fact is one of Facts.
+// Fact is a key and its value.
 type Fact struct {
 	Key, Value string
 	Mark       Mark
 }
 
-// Mark says how something is to be seen.
+// Mark is the emphasis of a text.
 type Mark uint8
 
 // Marks. Markdown shows Best and Bad in bold, Muted in italics.
 const (
 	Normal Mark = iota
-	Good        // green: as it should be
-	Warn        // yellow: look at it
-	Bad         // red: broken
-	Best        // bold: the best of its line
-	Muted       // grey: does not count
+	Good        // green
+	Warn        // yellow
+	Bad         // red
+	Best        // bold: best value of its row
+	Muted       // grey: less important
 )
 
-// Badge is a word that stands out, such as a verdict.
+// Badge is a highlighted word, such as a verdict.
 type Badge struct {
 	Text string
 	Mark Mark
 }
 
-// Badges is a line of them.
+// Badges is a line of badges.
 type Badges []Badge
 
-// Align is that of a column.
+// Align is a column's alignment.
 type Align uint8
 
 // Alignments.
@@ -78,20 +77,22 @@ const (
 	Centre
 )
 
-// Table is a table.
+// Table is a table. Every row has a cell for each column.
 type Table struct {
 	Caption string
 	Columns []Column
 	Rows    [][]Cell
+	CSV     string // name of a file with the same cells, which Markdown writes and links; empty: none
 }
 
-// Column is the head of a column.
+// Column is the name and alignment of a column.
 type Column struct {
 	Name  string
 	Align Align
 }
 
-// Cell is a cell; Badge shows it as one, Link makes it one to a file beside the document.
+// Cell is a table cell. Badge shows it as a badge; Link links it to a file, by its path
+// relative to the document.
 type Cell struct {
 	Text  string
 	Mark  Mark
@@ -108,15 +109,15 @@ func (t *Table) Row(texts ...string) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// Figure is a picture. Name is that of its file, without an ending, where it has
-// one of its own; it must be different for every figure of a document.
+// Figure is a drawing. Name is the name of its file without extension, unique in the
+// document.
 type Figure struct {
 	Name    string
 	Plot    plot.Drawing
 	Caption string
 }
 
-// Figures are those of all sections, in order.
+// Figures returns the figures of all sections, in order.
 func (d *Document) Figures() []*Figure {
 	var list []*Figure
 	for _, s := range d.Sections {
@@ -129,8 +130,8 @@ func (d *Document) Figures() []*Figure {
 	return list
 }
 
-// Code is text as it is, such as a scenario. A folded one shows its caption until
-// it is opened; Markdown uses <details> for that.
+// Code is preformatted text, such as a scenario. Folded code shows only its caption until
+// the reader opens it.
 type Code struct {
 	Language string // yaml, sh, ...; may be empty
 	Text     string
@@ -138,7 +139,8 @@ type Code struct {
 	Folded   bool
 }
 
-// Heads makes the heads of columns; one that ends in a bar is aligned to the right.
+// Heads returns columns with the given names. A name that ends in | gives a right-aligned
+// column.
 func Heads(names ...string) []Column {
 	var list []Column
 	for _, n := range names {
@@ -151,7 +153,7 @@ func Heads(names ...string) []Column {
 	return list
 }
 
-// Their kinds, by which the layout of pages tells them apart.
+// The page template selects the layout of a block by its kind.
 func (Paragraph) block() string { return "paragraph" }
 func (Lead) block() string      { return "lead" }
 func (List) block() string      { return "list" }

@@ -16,9 +16,9 @@ import (
 	"github.com/xoff-net/xoff/internal/render/plot"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the expected files anew")
+var rewrite = flag.Bool("rewrite", false, "rewrite the expected files")
 
-// example has every block.
+// example returns a document with every kind of block.
 func example() *Document {
 	t := &Table{Caption: "Claims of Fig. 4", Columns: []Column{{Name: "claim"}, {"paper", Right}, {"here", Right}, {"verdict", Centre}}}
 	t.Row("pauses | per link", "1.5", "1.4", "-")
@@ -26,7 +26,7 @@ func example() *Document {
 	t.Rows = append(t.Rows, []Cell{{Text: "drops", Link: "drops.md"}, {Text: "0"}, {Text: "7", Mark: Bad}, {Text: "not reproduced", Mark: Bad, Badge: true}})
 	fig := &plot.Figure{Title: "One line", Panels: []plot.Panel{{Series: []plot.Series{{Name: "DSH", X: []float64{1, 2}, Y: []float64{3, 4}}}}}}
 	return &Document{
-		Title: "An example <of> it", Subtitle: "every block once", Badges: []Badge{{"all is well", Good}},
+		Title: "An example <of> it", Subtitle: "every block once", Badges: []Badge{{"passed", Good}},
 		Sections: []Section{
 			{Heading: "First", Badges: []Badge{{"look", Warn}}, Blocks: []Block{
 				Paragraph("Text with `code <x>` and 2 * 3 * 4, snake_case and _this_."),
@@ -65,7 +65,7 @@ func TestGolden(t *testing.T) {
 	if err := example().HTML(&page); err != nil {
 		t.Fatal(err)
 	}
-	// The figure and the style sheets have tests of their own.
+	// The figure and the style sheets have separate tests.
 	html := regexp.MustCompile(`(?s)<svg.*?</svg>`).ReplaceAllString(page.String(), "<svg/>")
 	html = regexp.MustCompile(`(?s)<style>.*?</style>`).ReplaceAllString(html, "<style/>")
 	golden(t, "example.html", html)
@@ -90,11 +90,11 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s is not what is written now; look at the difference, then go test ./internal/render/report -run Golden -rewrite", path)
+		t.Errorf("%s differs from the output; review it, then run go test ./internal/render/report -run Golden -rewrite", path)
 	}
 }
 
-// wellFormed reads a page to its end: it is XML, too.
+// wellFormed checks that a page is well-formed XML.
 func wellFormed(page []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(page))
 	for {
@@ -106,7 +106,7 @@ func wellFormed(page []byte) error {
 	}
 }
 
-// A page needs nothing else, and runs nothing but the script of all pages.
+// A page is self-contained and has no script except the embedded one.
 func TestPageStandsAlone(t *testing.T) {
 	var b bytes.Buffer
 	if err := example().HTML(&b); err != nil {
@@ -115,9 +115,9 @@ func TestPageStandsAlone(t *testing.T) {
 	if err := wellFormed(b.Bytes()); err != nil {
 		t.Error(err)
 	}
-	page := strings.ReplaceAll(b.String(), "http://www.w3.org/2000/svg", "") // the name of SVG, never fetched
+	page := strings.ReplaceAll(b.String(), "http://www.w3.org/2000/svg", "") // the SVG namespace is never fetched
 	if n := strings.Count(page, "<script>//<![CDATA[\n"+strings.ReplaceAll(script, "http://www.w3.org/2000/svg", "")+"//]]></script>"); n != 1 {
-		t.Errorf("the page has its script %d times", n)
+		t.Errorf("the page has its script %d times, want 1", n)
 	}
 	page = strings.ReplaceAll(page, strings.ReplaceAll(script, "http://www.w3.org/2000/svg", ""), "")
 	page = strings.Replace(page, "<script>", "", 1)
@@ -133,7 +133,7 @@ func TestPageStandsAlone(t *testing.T) {
 	}
 }
 
-// Whatever texts are, they stay texts.
+// Texts never become markup.
 func TestAnyText(t *testing.T) {
 	words := rapid.OneOf(rapid.SampledFrom([]string{"</td>", "<script>alert(1)</script>", "a|b", "`", "``", "`a|b`", "]]>", "&amp;", "\x00", "\xff\xfe", "\n\n# x", "**b**", "\\"}), rapid.String())
 	bar := regexp.MustCompile(`(^|[^\\])(\\\\)*\|`)
@@ -155,7 +155,7 @@ func TestAnyText(t *testing.T) {
 		if strings.Contains(page.String(), "<script") {
 			t.Fatal("a text became an element")
 		}
-		// Rows of a table are between bars: three each.
+		// A row of two cells has three bars.
 		m := &markdown{}
 		m.table(table)
 		lines := strings.Split(strings.TrimRight(m.String(), "\n"), "\n")
@@ -170,7 +170,7 @@ func TestAnyText(t *testing.T) {
 	})
 }
 
-// everywhere has the same text in all places that take one.
+// everywhere returns a document that has the text s wherever a text can be.
 func everywhere(s string) *Document {
 	fig := &plot.Figure{Title: s, Panels: []plot.Panel{{
 		Title: s, X: plot.Axis{Label: s}, Y: plot.Axis{Label: s}, Notes: []string{s},
@@ -187,8 +187,8 @@ func everywhere(s string) *Document {
 	return d
 }
 
-// skeleton is a page without its texts, and how many of them are s. Coordinates
-// of figures depend on how long texts are and are left out.
+// skeleton returns the elements and attributes of a page, and the number of its texts that
+// equal s. It omits the coordinates of figures, which depend on the length of texts.
 func skeleton(t *testing.T, s string) (string, int) {
 	t.Helper()
 	var page bytes.Buffer
@@ -224,11 +224,10 @@ func skeleton(t *testing.T, s string) (string, int) {
 	}
 }
 
-// A text changes no element and no attribute of a page, and is read as it was
-// written wherever it stands.
+// A text changes no element and no attribute of a page, and a reader sees it unchanged.
 func TestHostileText(t *testing.T) {
-	// The head of the page 4, links and headings 2 x 6, a badge 1, paragraphs, list,
-	// facts and badges 6, table 5, figure 8 (its title is there twice) and 7 for narrow screens, code 4.
+	// Head of the page 4, links and headings 2 x 6, badge 1, paragraphs, list, facts and
+	// badges 6, table 5, figure 8 (its title appears twice) and 7 for narrow screens, code 4.
 	const places = 47
 	want, _ := skeleton(t, "harmless")
 	for _, s := range []string{
@@ -240,7 +239,7 @@ func TestHostileText(t *testing.T) {
 			t.Errorf("%q changes the page", s)
 		}
 		if n != places {
-			t.Errorf("%q is read in %d places, want %d", s, n, places)
+			t.Errorf("%q appears %d times, want %d", s, n, places)
 		}
 	}
 }
@@ -264,17 +263,37 @@ func TestMistakes(t *testing.T) {
 	fig := &plot.Figure{}
 	for want, blocks := range map[string][]Block{
 		"has no plot":     {&Figure{Name: "a"}},
-		"cannot be":       {&Figure{Name: "../a", Plot: fig}},
-		"cannot be the n": {&Figure{Name: "a b", Plot: fig}},
+		`name: "../a"`:    {&Figure{Name: "../a", Plot: fig}},
+		`name: "a b"`:     {&Figure{Name: "a b", Plot: fig}},
 		"two figures":     {&Figure{Name: "a", Plot: fig}, &Figure{Name: "a", Plot: fig}},
-		"a row of 1":      {&Table{Columns: []Column{{}, {}}, Rows: [][]Cell{{{}}}}},
+		"row has 1 cells": {&Table{Columns: []Column{{}, {}}, Rows: [][]Cell{{{}}}}},
 	} {
 		d := &Document{Sections: []Section{{Blocks: blocks}}}
 		if err := d.HTML(io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 		if err := d.Markdown(io.Discard, nil); err == nil {
-			t.Errorf("Markdown takes what has %q", want)
+			t.Errorf("Markdown accepts a document with the error %q", want)
 		}
+	}
+}
+
+// A table with a CSV file has the same cells in both.
+func TestTableFile(t *testing.T) {
+	table := &Table{CSV: "a.csv", Columns: Heads("name", "share|")}
+	table.Row("x, y", "0.5")
+	d := &Document{Title: "T", Sections: []Section{{Blocks: []Block{table}}}}
+	files := map[string]string{}
+	var text strings.Builder
+	if err := d.Markdown(&text, func(name string, write func(io.Writer) error) error {
+		var b strings.Builder
+		err := write(&b)
+		files[name] = b.String()
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if files["a.csv"] != "name,share\n\"x, y\",0.5\n" || !strings.Contains(text.String(), "[a.csv](a.csv)") {
+		t.Errorf("%q\n%s", files, text.String())
 	}
 }

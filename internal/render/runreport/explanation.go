@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/internal/render/report"
 )
 
-// explain reads why the run went as it did, if that was recorded and is not too much to read:
+// explain explains the run, if it was recorded for that and the recording is not too large:
 // 600,000 frames take 0.8 s.
 func (r *Run) explain() error {
 	if !explain.Recorded(r.Folder) {
@@ -30,7 +30,7 @@ func (r *Run) explain() error {
 	return err
 }
 
-// answer is what a reader wants first: what happened, where, and when.
+// answer returns the first sections: what happened, where and when.
 func (r *Run) answer(use *schemes) ([]report.Section, error) {
 	if err := r.explain(); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (r *Run) answer(use *schemes) ([]report.Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := ways(ports)
+	list := directions(ports)
 	r.names = namesOf(list)
 	sec := report.Section{Heading: "What happened"}
 	switch {
@@ -51,11 +51,11 @@ func (r *Run) answer(use *schemes) ([]report.Section, error) {
 		sec.Add(report.Lead(r.why.Headline + "."))
 	case r.unread > 0:
 		sec.Add(report.Lead(r.lead(list)+"."), report.Paragraph(fmt.Sprintf(
-			"What was recorded, %s frames, takes long to read: `xoff explain` explains the run, and so does a report of `xoff report`.", units.Thousands(uint64(r.unread)))))
+			"The recording of %s frames takes long to analyse: run `xoff explain`, or `xoff report` for a report with the explanation.", units.Thousands(uint64(r.unread)))))
 	default:
 		sec.Add(report.Lead(r.lead(list) + "."))
 		if s := r.Summary; s.Pauses.Pauses+s.Drops.Lossless+s.Drops.Overflow > 0 {
-			sec.Add(report.Paragraph("A run with `--explain` says why."))
+			sec.Add(report.Paragraph("Run the scenario with `--explain` to see why."))
 		}
 	}
 	sec.Add(&report.Figure{Name: "topology", Plot: r.network(list, pools, use, r.why)})
@@ -70,20 +70,20 @@ func (r *Run) answer(use *schemes) ([]report.Section, error) {
 	return []report.Section{sec, *when, links}, nil
 }
 
-// namesOf are the names of ports.
-func namesOf(list []way) map[portKey]portName {
+// namesOf returns the names of ports and of their peers.
+func namesOf(list []direction) map[portKey]portName {
 	names := make(map[portKey]portName)
 	for i := range list {
 		n := portName{name: list[i].name}
 		if b := list[i].back; b >= 0 {
-			n.back = list[b].name
+			n.peer = list[b].name
 		}
 		names[portKey{list[i].node, list[i].port}] = n
 	}
 	return names
 }
 
-// details is the rest of the explanation.
+// details returns the section with the whole explanation.
 func (r *Run) details() ([]report.Section, error) {
 	e := r.why
 	if e == nil {
@@ -101,6 +101,6 @@ func (r *Run) details() ([]report.Section, error) {
 	for _, part := range e.Sections() {
 		sec.Add(report.Paragraph(strings.ToUpper(part.Heading[:1])+part.Heading[1:]+":"), report.List(part.Lines))
 	}
-	sec.Add(report.Paragraph("`xoff explain` with `--flow`, `--port` or `--at` says more."))
+	sec.Add(report.Paragraph("For details, run `xoff explain` with `--flow`, `--port` or `--at`."))
 	return []report.Section{sec}, nil
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/xoff-net/xoff/internal/render/report"
 )
 
-// How many rows of a table and bars of a figure are shown.
+// Numbers of rows in a table and bars in a figure.
 const (
 	topRows = 10
 	topBars = 12
 )
 
-// top returns the items with the largest values, zero excluded, the first ones of
-// equals first, and how many there are in all.
+// top returns the n items with the largest positive values, in stable order, and the number
+// of items with positive values.
 func top[T any](list []T, n int, value func(*T) int64) ([]T, int) {
 	var found []T
 	for i := range list {
@@ -31,7 +31,7 @@ func top[T any](list []T, n int, value func(*T) int64) ([]T, int) {
 	return found[:min(n, len(found))], len(found)
 }
 
-// fabric is what happened in switches: pauses, drops, buffers.
+// fabric returns the sections about deadlocks, drops, throughput, pauses and buffers.
 func (r *Run) fabric() ([]report.Section, error) {
 	ports, err := rows[port](r.Folder, "ports.parquet")
 	if err != nil {
@@ -51,20 +51,20 @@ func (r *Run) fabric() ([]report.Section, error) {
 	return append(list, r.throughput(ports), r.pauses(ports), buffers(pools)), nil
 }
 
-// deadlock names the loop that closed first; nil when none did.
+// deadlock returns the section about deadlocks with the first loop, or nil.
 func (r *Run) deadlock() *report.Section {
 	d := &r.Summary.Deadlock
 	if d.Found == 0 {
 		return nil
 	}
-	state := "It stands at the end of the run."
+	state := "A deadlock remains at the end of the run."
 	if d.Standing == 0 {
-		state = "None stands at the end of the run."
+		state = "No deadlock remains at the end of the run."
 	}
 	sec := &report.Section{Heading: "Deadlock"}
-	sec.Add(report.Paragraph(fmt.Sprintf("Egress queues of switches that wait for each other: %d found, the first closed at %s; %d queues were stuck in the largest one, and %d hosts could not send. %s",
+	sec.Add(report.Paragraph(fmt.Sprintf("Deadlocks found: %d. The first began at %s. The largest had %d stuck egress queues, and %d hosts could not send. %s",
 		d.Found, d.Onset.Human(), d.Queues, d.Hosts, state)))
-	t := &report.Table{Caption: "The first loop: each queue waits for the next one, the last for the first", Columns: report.Heads("queue")}
+	t := &report.Table{Caption: "The first loop: each queue waits for the next, and the last for the first", Columns: report.Heads("queue")}
 	for _, q := range d.Loop {
 		t.Row(q)
 	}
@@ -72,22 +72,22 @@ func (r *Run) deadlock() *report.Section {
 	return sec
 }
 
-// trees shows who paused whom in the trees that held most ports.
+// trees adds the largest pause trees to a section.
 func (r *Run) trees(sec *report.Section) {
 	p := r.Summary.PauseTrees
 	if p == nil || p.Trees == 0 {
 		return
 	}
-	t := &report.Table{Caption: fmt.Sprintf("Trees of pauses that held most ports (%d of %d)", len(p.Largest), p.Trees),
-		Columns: report.Heads("started by", "at|", "lasted|", "pauses|", "ports held|", "of hosts|", "depth|")}
+	t := &report.Table{Caption: fmt.Sprintf("Largest pause trees (%d of %d)", len(p.Largest), p.Trees),
+		Columns: report.Heads("root", "start|", "duration|", "pauses|", "paused ports|", "of hosts|", "depth|")}
 	for _, x := range p.Largest {
 		t.Row(x.Root, x.Start.Human(), x.Duration.Human(), units.Thousands(uint64(x.Pauses)), fmt.Sprint(x.Ports),
 			fmt.Sprint(x.Hosts), fmt.Sprint(x.Depth))
 	}
-	sec.Add(t, &report.Code{Text: strings.Join(p.Drawn, "\n"), Caption: "the largest: who paused whom"})
+	sec.Add(t, &report.Code{Text: strings.Join(p.Drawn, "\n"), Caption: "the largest pause tree"})
 }
 
-// pauses names the ports that paused others, and those that stood still.
+// pauses returns the section about ports that paused others and ports that were paused.
 func (r *Run) pauses(ports []port) report.Section {
 	sec := report.Section{Heading: "Pauses"}
 	p := &r.Summary.Pauses
@@ -95,32 +95,32 @@ func (r *Run) pauses(ports []port) report.Section {
 		sec.Add(report.Paragraph("No class was paused."))
 		return sec
 	}
-	sec.Add(report.Paragraph(fmt.Sprintf("%s pauses, %s withdrawn by a RESUME, %s frames that only renewed pauses. Egress queues stood still for %s in total.",
+	sec.Add(report.Paragraph(fmt.Sprintf("%s pauses, %s ended by a RESUME, %s frames that only refreshed pauses. Paused time of all egress queues: %s.",
 		units.Thousands(p.Pauses), units.Thousands(p.Resumes), units.Thousands(p.Refreshes), p.Blocked.Human())))
 	senders, count := top(ports, topRows, func(p *port) int64 { return p.Pauses })
-	t := &report.Table{Caption: fmt.Sprintf("Ports that sent most pauses (%d of %d)", len(senders), count),
+	t := &report.Table{Caption: fmt.Sprintf("Ports that sent the most pauses (%d of %d)", len(senders), count),
 		Columns: report.Heads("port", "class|", "pauses sent|", "headroom peak|")}
 	for _, p := range senders {
 		peak := "-"
-		if p.PeakHeadrom > 0 {
-			peak = units.Bytes(p.PeakHeadrom).Human()
+		if p.PeakHeadroom > 0 {
+			peak = units.Bytes(p.PeakHeadroom).Human()
 		}
 		t.Row(p.name(), fmt.Sprint(p.Class), units.Thousands(uint64(p.Pauses)), peak)
 	}
 	sec.Add(t)
-	held, count := top(ports, topRows, func(p *port) int64 { return p.Blocked })
-	t = &report.Table{Caption: fmt.Sprintf("Ports that stood still longest (%d of %d)", len(held), count),
-		Columns: report.Heads("port", "class|", "could not send for|", "of the run|")}
-	for _, p := range held {
+	paused, count := top(ports, topRows, func(p *port) int64 { return p.Blocked })
+	t = &report.Table{Caption: fmt.Sprintf("Ports with the longest paused time (%d of %d)", len(paused), count),
+		Columns: report.Heads("port", "class|", "paused time|", "of the run|")}
+	for _, p := range paused {
 		share := "-"
 		if r.Summary.End > 0 {
 			share = fmt.Sprintf("%.1f %%", float64(p.Blocked)/float64(r.Summary.End)*100)
 		}
 		t.Row(p.name(), fmt.Sprint(p.Class), units.Time(p.Blocked).Human(), share)
 	}
-	sec.Add(t, &report.Figure{Name: "pauses", Plot: pauseFigure(senders, held)})
+	sec.Add(t, &report.Figure{Name: "pauses", Plot: pauseFigure(senders, paused)})
 	if p.MaxDepth > 1 {
-		depths := &report.Table{Caption: "Pauses by depth: a pause of depth 2 happens because of one of depth 1, and so on",
+		depths := &report.Table{Caption: "Pauses by depth: a pause of depth 1 causes a pause of depth 2, and so on",
 			Columns: report.Heads("depth|", "pauses|")}
 		for i, n := range p.Depths {
 			depths.Row(fmt.Sprint(i+1), units.Thousands(n))
@@ -131,7 +131,7 @@ func (r *Run) pauses(ports []port) report.Section {
 	return sec
 }
 
-func pauseFigure(senders, held []port) *plot.Figure {
+func pauseFigure(senders, paused []port) *plot.Figure {
 	f := &plot.Figure{Colours: colours.Of, Columns: 2}
 	add := func(title string, axis plot.Axis, list []port, value func(*port) float64) {
 		p := plot.Panel{Title: title, Kind: plot.Bars, Y: axis}
@@ -144,24 +144,24 @@ func pauseFigure(senders, held []port) *plot.Figure {
 		f.Panels = append(f.Panels, p)
 	}
 	add("Pauses sent", plot.Axis{Label: "pauses"}, senders, func(p *port) float64 { return float64(p.Pauses) })
-	add("Time without permission to send", plot.Axis{Label: "time", Unit: plot.Seconds}, held,
+	add("Paused time", plot.Axis{Label: "time", Unit: plot.Seconds}, paused,
 		func(p *port) float64 { return units.Time(p.Blocked).Seconds() })
 	return f
 }
 
-// dropped is nil when nothing was lost.
+// dropped returns the section about drops, or nil.
 func dropped(ports []port) *report.Section {
 	worst, count := top(ports, topRows, (*port).drops)
 	if count == 0 {
 		return nil
 	}
 	t := &report.Table{
-		Caption: fmt.Sprintf("Ports by which most lost frames came in (%d of %d)", len(worst), count),
+		Caption: fmt.Sprintf("Ingress ports with the most drops (%d of %d)", len(worst), count),
 		Columns: report.Heads("port", "class|", "lossless|", "lossy|", "link|", "no route|", "deadlock handler|"),
 	}
 	expelled := slices.ContainsFunc(worst, func(p port) bool { return p.Expelled > 0 })
 	if expelled {
-		t.Columns = append(t.Columns, report.Heads("taken back|")...)
+		t.Columns = append(t.Columns, report.Heads("expelled|")...)
 	}
 	for _, p := range worst {
 		row := []report.Cell{{Text: p.name()}, {Text: fmt.Sprint(p.Class)}}
@@ -181,7 +181,7 @@ func dropped(ports []port) *report.Section {
 	return &report.Section{Heading: "Drops", Blocks: []report.Block{t}}
 }
 
-// buffers shows how full switches were.
+// buffers returns the section about the occupancy of switches.
 func buffers(pools []pool) report.Section {
 	sec := report.Section{Heading: "Buffers"}
 	type sw struct {
@@ -201,12 +201,12 @@ func buffers(pools []pool) report.Section {
 	}
 	fullest, _ := top(list, topRows, func(s *sw) int64 { return s.pools["all"].Peak })
 	if len(fullest) == 0 {
-		sec.Add(report.Paragraph("No frame had to wait in a switch."))
+		sec.Add(report.Paragraph("No frame was queued in a switch."))
 		return sec
 	}
 	t := &report.Table{
-		Caption: fmt.Sprintf("Fullest switches (%d of %d): most bytes stored at a time", len(fullest), len(list)),
-		Columns: report.Heads("switch", "buffer|", "peak|", "of the buffer|", "private|", "shared|", "headroom|", "headroom set aside|"),
+		Caption: fmt.Sprintf("Fullest switches (%d of %d): peak occupancy", len(fullest), len(list)),
+		Columns: report.Heads("switch", "buffer|", "peak|", "of the buffer|", "private|", "shared|", "headroom|", "reserved headroom|"),
 	}
 	p := plot.Panel{Kind: plot.Bars, Y: plot.Axis{Label: "peak", Unit: plot.Bytes}}
 	names := []string{"all", "shared", "headroom"}
@@ -224,6 +224,6 @@ func buffers(pools []pool) report.Section {
 		}
 	}
 	sec.Add(t, &report.Figure{Name: "buffers",
-		Plot: &plot.Figure{Colours: colours.Of, Title: "Most bytes stored at a time", Panels: []plot.Panel{p}}})
+		Plot: &plot.Figure{Colours: colours.Of, Title: "Peak occupancy", Panels: []plot.Panel{p}}})
 	return sec
 }

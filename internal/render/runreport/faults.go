@@ -6,7 +6,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// fault is one of a scenario, as it is written.
+// fault is one entry under faults in the resolved scenario.
 type fault struct {
 	At      string
 	Link    string
@@ -19,35 +19,35 @@ type fault struct {
 	Stuck   bool
 }
 
-// span is a time in which something holds.
+// span is an interval of simulated time.
 type span struct{ from, to units.Time }
 
-// time reads a time; one that is not there or has no end is the end of the run.
-func (f *fault) time(text string, end units.Time) units.Time {
+// parse parses a time. It returns missing for an absent time and for "forever".
+func (f *fault) parse(text string, missing units.Time) units.Time {
 	t, err := units.ParseTime(text)
 	if err != nil {
-		return end
+		return missing
 	}
 	return t
 }
 
-// spans are the times in which it holds, up to the end of the run.
+// spans returns the intervals in which the fault is active, up to the end of the run.
 func (f *fault) spans(end units.Time) []span {
-	from := f.time(f.At, 0)
-	lasts := f.For
+	from := f.parse(f.At, 0)
+	text := f.For
 	if f.DownFor != "" {
-		lasts = f.DownFor
+		text = f.DownFor
 	}
-	long := f.time(lasts, end)
-	every := f.time(f.Every, 0)
+	duration := f.parse(text, end)
+	every := f.parse(f.Every, 0)
 	var list []span
 	for range max(1, f.Times) {
 		if from >= end {
 			break
 		}
 		to := end
-		if long < end-from {
-			to = from + long
+		if duration < end-from {
+			to = from + duration
 		}
 		list = append(list, span{from, to})
 		from += every
@@ -55,28 +55,28 @@ func (f *fault) spans(end units.Time) []span {
 	return list
 }
 
-// what names it.
-func (f *fault) what() string {
+// label returns a short description of the fault.
+func (f *fault) label() string {
 	switch {
 	case f.Stuck:
 		return f.Host + " stuck"
 	case f.DownFor != "":
 		return f.Link + " down"
 	case f.Corrupt > 0:
-		return fmt.Sprintf("%s damages %g of the frames", f.Link, f.Corrupt)
+		return fmt.Sprintf("%s corrupts %g of its frames", f.Link, f.Corrupt)
 	}
 	return f.Link + f.Host
 }
 
-// text says when.
+// text returns a description of the fault with its first interval and the number of others.
 func (f *fault) text(end units.Time) string {
 	list := f.spans(end)
 	if len(list) == 0 {
-		return f.what() + " after the run"
+		return f.label() + " after the end of the run"
 	}
-	text := fmt.Sprintf("%s from %s to %s", f.what(), list[0].from.Human(), list[0].to.Human())
+	text := fmt.Sprintf("%s from %s to %s", f.label(), list[0].from.Human(), list[0].to.Human())
 	if len(list) > 1 {
-		text += fmt.Sprintf(" and %d times more", len(list)-1)
+		text += fmt.Sprintf(" and %d more times", len(list)-1)
 	}
 	return text
 }

@@ -1,5 +1,5 @@
-// Package runreport makes the report of a run. It reads a folder of results and knows
-// nothing about how they came to be.
+// Package runreport creates the report of a run from its results folder, for `xoff run` and
+// `xoff report`.
 package runreport
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// maxRows is the number of rows up to which Page draws a probe: it may take some tenths
+// maxRows is the largest number of rows of a probe that Page draws, which takes some tenths
 // of a second. `xoff report` has no limit.
 const maxRows = 50_000
 
-// Page returns the report of a run as HTML. Folder holds the tables of its results.
+// Page returns the report of a run as HTML. The folder has the tables of its results.
 func Page(folder string, s *metrics.Summary) ([]byte, error) {
 	d, err := (&Run{Folder: folder, Summary: s, MaxRows: maxRows}).Document()
 	if err != nil {
@@ -35,29 +35,29 @@ func Page(folder string, s *metrics.Summary) ([]byte, error) {
 	return page.Bytes(), err
 }
 
-// Run is a folder of results.
+// Run is the results folder of a run.
 type Run struct {
 	Folder  string
 	Summary *metrics.Summary
-	// MaxRows is from how many rows on a probe is not drawn, which takes time and
-	// memory; 0: no limit.
+	// MaxRows is the largest number of rows of a probe that is drawn; 0: no limit.
 	MaxRows int64
 
-	recorded *explain.Run         // nil: nothing was, or it is too much
-	why      *explain.Explanation // of it
-	unread   int64                // frames that were recorded, if they are too many
+	recorded *explain.Run         // nil: not recorded, or too large
+	why      *explain.Explanation // explanation of recorded
+	unread   int64                // number of recorded frames, if too many to analyse
 	names    map[portKey]portName
 }
 
-// portKey is a port, portName what it is called, and the port at the other end of its cable.
+// portKey identifies a port.
 type portKey struct {
 	node string
 	port int64
 }
 
-type portName struct{ name, back string }
+// portName has the names of a port and of its peer.
+type portName struct{ name, peer string }
 
-// Open returns the results in a folder.
+// Open opens the results in a folder.
 func Open(folder string) (*Run, error) {
 	s, err := metrics.ReadSummary(folder)
 	if err != nil {
@@ -66,15 +66,14 @@ func Open(folder string) (*Run, error) {
 	return &Run{Folder: folder, Summary: s}, nil
 }
 
-// Slowdowns are those of the measured flows of a workload, +Inf for flows that
-// did not finish.
+// Slowdowns are the slowdowns of the measured flows of a workload, +Inf for unfinished flows.
 type Slowdowns struct {
 	Workload string
 	Values   []float64
 }
 
-// ReadSlowdowns reads them from the results in a folder, workloads in order of
-// their first flow.
+// ReadSlowdowns reads slowdowns from a results folder, workloads in order of their first
+// flow.
 func ReadSlowdowns(folder string) ([]Slowdowns, error) {
 	path := filepath.Join(folder, "flows.parquet")
 	f, err := openTable(path)
@@ -82,7 +81,7 @@ func ReadSlowdowns(folder string) ([]Slowdowns, error) {
 		return nil, err
 	}
 	defer f.close()
-	// By column: there may be a great many flows, and rows take ten times as long.
+	// Read by column: reading rows takes ten times as long.
 	n := f.NumRows()
 	values := make([]float64, 0, n)
 	counts := make([]bool, 0, n)
@@ -118,7 +117,7 @@ func ReadSlowdowns(folder string) ([]Slowdowns, error) {
 	return list, nil
 }
 
-// tableFile is a parquet file that is open.
+// tableFile is an open parquet file.
 type tableFile struct {
 	*parquet.File
 	close func()
@@ -144,7 +143,7 @@ func openTable(path string) (*tableFile, error) {
 func (t *tableFile) column(name string, use func(parquet.Value)) error {
 	leaf, ok := t.Schema().Lookup(name)
 	if !ok {
-		return fmt.Errorf("there is no column %s", name)
+		return fmt.Errorf("no column %s", name)
 	}
 	var buf [1024]parquet.Value
 	for _, group := range t.RowGroups() {
@@ -180,27 +179,27 @@ func (t *tableFile) column(name string, use func(parquet.Value)) error {
 
 // port is a row of ports.parquet: a class of a port.
 type port struct {
-	Node        string  `parquet:"node"`
-	Port        int64   `parquet:"port"`
-	Peer        string  `parquet:"peer,optional"`
-	Class       int64   `parquet:"class"`
-	Pauses      int64   `parquet:"pauses_sent"`
-	Blocked     int64   `parquet:"blocked_ps"`
-	Marks       int64   `parquet:"marks"`
-	NoRoute     int64   `parquet:"drops_no_route"`
-	Overflow    int64   `parquet:"drops_overflow"`
-	Lossless    int64   `parquet:"drops_lossless"`
-	Handler     int64   `parquet:"drops_deadlock_handler"`
-	Link        int64   `parquet:"drops_link"`
-	Expelled    int64   `parquet:"drops_expelled"` // no such column where there are none
-	PeakEgress  int64   `parquet:"peak_egress_bytes,optional"`
-	PeakHeadrom int64   `parquet:"peak_headroom_bytes,optional"`
-	Headroom    int64   `parquet:"headroom_bytes"`
-	Sent        int64   `parquet:"sent_bytes"`
-	Utilisation float64 `parquet:"utilisation"`
+	Node         string  `parquet:"node"`
+	Port         int64   `parquet:"port"`
+	Peer         string  `parquet:"peer,optional"`
+	Class        int64   `parquet:"class"`
+	Pauses       int64   `parquet:"pauses_sent"`
+	Blocked      int64   `parquet:"blocked_ps"`
+	Marks        int64   `parquet:"marks"`
+	NoRoute      int64   `parquet:"drops_no_route"`
+	Overflow     int64   `parquet:"drops_overflow"`
+	Lossless     int64   `parquet:"drops_lossless"`
+	Handler      int64   `parquet:"drops_deadlock_handler"`
+	Link         int64   `parquet:"drops_link"`
+	Expelled     int64   `parquet:"drops_expelled"` // the column may be missing
+	PeakEgress   int64   `parquet:"peak_egress_bytes,optional"`
+	PeakHeadroom int64   `parquet:"peak_headroom_bytes,optional"`
+	Headroom     int64   `parquet:"headroom_bytes"`
+	Sent         int64   `parquet:"sent_bytes"`
+	Utilisation  float64 `parquet:"utilisation"`
 }
 
-// name is how people find a port.
+// name returns the display name of a port.
 func (p *port) name() string { return p.Node + " → " + p.Peer }
 
 func (p *port) drops() int64 {
@@ -216,7 +215,7 @@ type pool struct {
 	End  int64  `parquet:"end_bytes"`
 }
 
-// rows reads the columns of a table that a struct names.
+// rows reads the columns of a table that T names.
 func rows[T any](folder, name string) ([]T, error) {
 	path := filepath.Join(folder, name)
 	list, err := parquet.ReadFile[T](path)
@@ -226,11 +225,11 @@ func rows[T any](folder, name string) ([]T, error) {
 	return list, nil
 }
 
-// schemes is what a report says about a scenario in one line.
+// schemes are the parts of a scenario that a report uses.
 type schemes struct {
 	Topology struct {
 		Name    string
-		Columns int // of a torus
+		Columns int // columns of a torus
 	}
 	Faults []fault
 	Switch struct {
@@ -241,7 +240,7 @@ type schemes struct {
 	Hosts struct{ CC struct{ Name string } }
 }
 
-// scenario returns the resolved scenario and its schemes.
+// scenario returns the text of the resolved scenario and its schemes.
 func (r *Run) scenario() (string, *schemes, error) {
 	path := filepath.Join(r.Folder, "scenario.resolved.yaml")
 	data, err := os.ReadFile(path)
@@ -255,7 +254,7 @@ func (r *Run) scenario() (string, *schemes, error) {
 	return string(data), s, nil
 }
 
-// probes lists the files of probes, in order of their names.
+// probes returns the names of the probe files, sorted.
 func (r *Run) probes() ([]string, error) {
 	entries, err := os.ReadDir(r.Folder) // sorted
 	if err != nil {
@@ -270,7 +269,7 @@ func (r *Run) probes() ([]string, error) {
 	return names, nil
 }
 
-// sample is a row of any probe; columns that a file does not have are zero.
+// sample is a row of any probe; missing columns are zero.
 type sample struct {
 	Time     int64  `parquet:"time_ps"`
 	Node     string `parquet:"node"`
@@ -287,14 +286,14 @@ type sample struct {
 	Start    int64  `parquet:"start_ps,optional"`
 }
 
-// table is a probe's file.
+// table is the table of a probe.
 type table struct {
-	name    string // without probe- and the ending
+	name    string // without prefix probe- and extension
 	columns map[string]bool
 	ports   map[portKey]portName
-	end     units.Time // of the run
+	end     units.Time // end of the run
 	count   int64
-	rows    []sample // nil when there are too many
+	rows    []sample // nil: too many rows
 }
 
 // readProbe reads the file of a probe.

@@ -12,7 +12,7 @@ import (
 func TestBinWidth(t *testing.T) {
 	for span, want := range map[int64]int64{0: 1, 125: 1, 126: 2, 1000: 10, int64(3230 * units.Microsecond): int64(50 * units.Microsecond)} {
 		if got := binWidth(span); got != want {
-			t.Errorf("%d ps in bins of %d, want %d", span, got, want)
+			t.Errorf("%d ps: bin width %d, want %d", span, got, want)
 		}
 	}
 }
@@ -32,8 +32,7 @@ func columnsOf(names ...string) map[string]bool {
 	return m
 }
 
-// Samples of nothing are not in files: the line is at zero there. A flow that has
-// no samples is gone instead.
+// Files omit samples of value 0: the line is 0 there. A flow without samples has a gap.
 func TestMissingSamples(t *testing.T) {
 	at := func(us int64, bytes int64) sample {
 		return sample{Time: us * int64(units.Microsecond), Node: "leaf0", Bytes: bytes, FlowRate: bytes}
@@ -55,7 +54,7 @@ func TestMissingSamples(t *testing.T) {
 	}
 }
 
-// Each kind of probe has its kind of figure.
+// Each kind of probe has its own kind of figure.
 func TestKindsOfProbes(t *testing.T) {
 	rows := []sample{{Time: 5, Node: "a", Event: "pause", Way: "sent"}, {Time: 9, Node: "b", Event: "pause", Way: "received"}}
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// Document makes the report of a run.
+// Document returns the report of the run.
 func (r *Run) Document() (*report.Document, error) {
 	text, use, err := r.scenario()
 	if err != nil {
@@ -37,13 +37,13 @@ func (r *Run) Document() (*report.Document, error) {
 		d.Sections = append(d.Sections, sections...)
 	}
 	d.Sections = append(d.Sections, report.Section{Heading: "Scenario", Blocks: []report.Block{
-		report.Paragraph("The scenario with every default, as in `scenario.resolved.yaml`; `xoff run scenario.resolved.yaml` runs it again, to the same bytes."),
-		&report.Code{Language: "yaml", Text: text, Caption: "the exact scenario", Folded: true},
+		report.Paragraph("The scenario with all defaults, as in `scenario.resolved.yaml`. `xoff run scenario.resolved.yaml` gives the same results."),
+		&report.Code{Language: "yaml", Text: text, Caption: "resolved scenario", Folded: true},
 	}})
 	return d, nil
 }
 
-// badges say whether promises held.
+// badges returns the verdicts of a run.
 func badges(s *metrics.Summary) []report.Badge {
 	var list []report.Badge
 	add := func(text string, m report.Mark) { list = append(list, report.Badge{Text: text, Mark: m}) }
@@ -64,7 +64,7 @@ func badges(s *metrics.Summary) []report.Badge {
 	case s.Deadlock.Standing > 0:
 		add("deadlocked", report.Bad)
 	case s.Deadlock.Found > 0:
-		add("deadlocks that ended", report.Warn)
+		add("resolved deadlocks", report.Warn)
 	}
 	if s.Flows.Unfinished > 0 {
 		add(fmt.Sprintf("%d flows unfinished", s.Flows.Unfinished), report.Warn)
@@ -72,7 +72,7 @@ func badges(s *metrics.Summary) []report.Badge {
 	return list
 }
 
-// facts are the numbers that matter most.
+// facts returns the main numbers of a run.
 func facts(s *metrics.Summary) report.Facts {
 	var f report.Facts
 	add := func(key, value string) { f = append(f, report.Fact{Key: key, Value: value}) }
@@ -94,29 +94,29 @@ func facts(s *metrics.Summary) report.Facts {
 	}
 	if o := s.Operations; o != nil && o.Time != nil {
 		add("operations", units.Thousands(uint64(o.Measured)))
-		add("completion of an operation, p50", o.Time.P50.Human())
-		add("completion of an operation, p99", o.Time.P99.Human())
+		add("operation completion time p50", o.Time.P50.Human())
+		add("operation completion time p99", o.Time.P99.Human())
 	}
 	if s.Throughput.Flows != nil {
-		add("goodput, all flows", rate(s.Throughput.Rate))
-		add("goodput of a flow, p50", rate(s.Throughput.Flows.P50))
+		add("total goodput", rate(s.Throughput.Rate))
+		add("goodput per flow p50", rate(s.Throughput.Flows.P50))
 	}
 	add("pauses", units.Thousands(s.Pauses.Pauses))
-	add("queues stood still, in total", s.Pauses.Blocked.Human())
+	add("paused time of all queues", s.Pauses.Blocked.Human())
 	if s.Pauses.MaxDepth > 0 {
 		add("longest chain of pauses", fmt.Sprint(s.Pauses.MaxDepth))
 	}
 	lost("lossless drops", s.Drops.Lossless, report.Bad)
 	lost("lossy drops", s.Drops.Overflow, report.Bad)
 	if s.Drops.Expelled > 0 {
-		lost("lossy frames taken back", s.Drops.Expelled, report.Bad)
+		lost("lossy frames expelled", s.Drops.Expelled, report.Bad)
 	}
 	lost("drops by links", s.Drops.Link, report.Bad)
 	lost("drops without a route", s.Drops.NoRoute, report.Bad)
 	if s.Drops.Handler > 0 {
 		lost("drops by a deadlock handler", s.Drops.Handler, report.Bad)
 	}
-	lost("packets sent again", s.Transport.Retransmissions, report.Warn)
+	lost("retransmissions", s.Transport.Retransmissions, report.Warn)
 	lost("timeouts", s.Transport.Timeouts, report.Warn)
 	add("ECN marks", units.Thousands(s.Network.Marks))
 	add("CNPs", units.Thousands(s.Transport.CNPs))
@@ -131,10 +131,10 @@ func facts(s *metrics.Summary) report.Facts {
 
 func ratio(v float64) string { return fmt.Sprintf("%.2f", v) }
 
-// flows is the section about completion times.
+// flows returns the section about flow completion times.
 func (r *Run) flows() ([]report.Section, error) {
 	sec := report.Section{Heading: "Flows"}
-	sec.Add(report.Paragraph("FCT is the time from the start of a flow to its last ACK, slowdown is FCT over that of the flow alone in the network. Flows that started in the measurement window count."), r.groups())
+	sec.Add(report.Paragraph("FCT (flow completion time) is the time from the start of a flow to its last ACK. Slowdown is FCT over the FCT of the flow alone in an empty network. Only flows that started in the measurement window count."), r.groups())
 	list, err := ReadSlowdowns(r.Folder)
 	if err != nil {
 		return nil, err
@@ -144,12 +144,12 @@ func (r *Run) flows() ([]report.Section, error) {
 	}
 	if f := distributions(list); f != nil {
 		sec.Add(&report.Figure{Name: "slowdown", Plot: f,
-			Caption: "Flows that did not finish are beyond the right edge: their curve ends below 100 %."})
+			Caption: "Unfinished flows are beyond the right edge: a curve with unfinished flows ends below 100 %."})
 	}
 	return []report.Section{sec}, nil
 }
 
-// groups is the table of flows by workload or class, and by size.
+// groups returns the table of flows by workload or class, and by size.
 func (r *Run) groups() *report.Table {
 	t := &report.Table{}
 	for i, name := range []string{"flows", "measured", "unfinished", "FCT mean", "p50", "p95", "p99", "max", "slowdown mean",
@@ -178,7 +178,7 @@ func (r *Run) groups() *report.Table {
 	return t
 }
 
-// groupsOf are the groups of a summary, if there are several.
+// groupsOf returns the groups of a summary, or nil if there is only one.
 func groupsOf(s *metrics.Summary) []metrics.Part {
 	groups := s.Workloads
 	if s.GroupBy == "class" {
@@ -208,10 +208,11 @@ func part(name string, m report.Mark, p *metrics.Part) []report.Cell {
 	return cells
 }
 
-// maxPanels keeps figures of scenarios with many workloads readable.
+// maxPanels is the largest number of panels of a figure.
 const maxPanels = 6
 
-// bySize draws slowdown by size bucket: of all flows, or one panel per group.
+// bySize returns the figure of slowdowns by flow size, with one panel for all flows or one
+// per group. It returns nil if no flow finished.
 func (r *Run) bySize() *plot.Figure {
 	s := r.Summary
 	f := &plot.Figure{Colours: colours.Of, Title: "Slowdown by flow size"}
@@ -234,7 +235,7 @@ func (r *Run) bySize() *plot.Figure {
 	return f
 }
 
-// sizePanel is nil when no flow finished.
+// sizePanel returns the panel of slowdowns by flow size, or nil if no flow finished.
 func sizePanel(title string, sizes []metrics.Part) *plot.Panel {
 	p := &plot.Panel{Title: title, Kind: plot.Bars, X: plot.Axis{Label: "flow size"}, Y: plot.Axis{Label: "slowdown"}}
 	series := []plot.Series{{Name: "median"}, {Name: "95th percentile"}, {Name: "99th percentile"}}
@@ -253,18 +254,18 @@ func sizePanel(title string, sizes []metrics.Part) *plot.Panel {
 		return nil
 	}
 	if most > 30 {
-		one := 1.0 // no flow is faster than alone
+		one := 1.0 // no slowdown is below 1
 		p.Y.Log, p.Y.Min = true, &one
 	}
 	p.Series = series
 	return p
 }
 
-// MaxCurves is how many distributions are told apart.
+// MaxCurves is the largest number of distributions in a panel.
 const MaxCurves = 7
 
-// distributions draws the slowdown of measured flows, a curve per workload; nil
-// when there are none.
+// distributions returns the figure of the slowdowns of measured flows, with one curve per
+// workload, or nil if there are none.
 func distributions(list []Slowdowns) *plot.Figure {
 	p := plot.Panel{Kind: plot.CDF, X: plot.Axis{Label: "slowdown", Log: true}, Y: plot.Axis{Label: "flows"}}
 	for _, w := range list[:min(MaxCurves, len(list))] {

@@ -12,7 +12,7 @@ import (
 	"github.com/xoff-net/xoff/internal/render/report"
 )
 
-// series has a figure for every probe.
+// series returns the section with a figure for every probe.
 func (r *Run) series() ([]report.Section, error) {
 	files, err := r.probes()
 	if err != nil || len(files) == 0 {
@@ -28,7 +28,7 @@ func (r *Run) series() ([]report.Section, error) {
 		case t.rows == nil && t.count > 0:
 			sec.Add(report.Paragraph(fmt.Sprintf("`%s` has %s rows; `xoff report` draws them.", file, units.Thousands(uint64(t.count)))))
 		case t.count == 0:
-			sec.Add(report.Paragraph(fmt.Sprintf("`%s` has no rows: what it watches did not happen.", file)))
+			sec.Add(report.Paragraph(fmt.Sprintf("`%s` has no rows.", file)))
 		default:
 			sec.Add(&report.Figure{
 				Name: fmt.Sprintf("probe-%d", i+1), Plot: t.figure(r.Summary.End),
@@ -39,15 +39,15 @@ func (r *Run) series() ([]report.Section, error) {
 	return []report.Section{sec}, nil
 }
 
-// shownSeries is how many series of a probe are drawn.
+// shownSeries is the number of series that are drawn of a probe.
 const shownSeries = 6
 
-// figure draws a probe by what columns it has.
+// figure returns the figure of a probe. Its kind depends on the columns.
 func (t *table) figure(runEnd units.Time) *plot.Figure {
 	var p plot.Panel
 	switch {
 	case t.columns["episode"]:
-		p = t.spread("headroom at its peaks", plot.Bytes, func(s *sample) float64 { return float64(s.Bytes) })
+		p = t.spread("headroom peak", plot.Bytes, func(s *sample) float64 { return float64(s.Bytes) })
 	case t.columns["arrived_bytes"]:
 		p = t.spread("time in OFF", plot.Seconds, func(s *sample) float64 { return units.Time(s.Time - s.Start).Seconds() })
 	case t.columns["xoff_bytes"]:
@@ -64,7 +64,7 @@ func (t *table) figure(runEnd units.Time) *plot.Figure {
 	return &plot.Figure{Colours: colours.Of, Title: t.name, Panels: []plot.Panel{p}}
 }
 
-// label names what a row belongs to.
+// label returns the name of the series that a row belongs to.
 func (t *table) label(s *sample) string {
 	name := s.Node
 	if t.columns["flow"] && t.columns["rate_bps"] {
@@ -86,14 +86,14 @@ func (t *table) label(s *sample) string {
 	return name
 }
 
-// group is the rows of one label.
+// group has the rows of one label.
 type group struct {
 	name string
 	x, y []float64
 	most float64
 }
 
-// groups sorts rows by label, the one with the largest value first.
+// groups groups rows by label; the group with the largest value comes first.
 func (t *table) groups(x, y func(*sample) float64) []group {
 	at := make(map[string]int)
 	var list []group
@@ -116,14 +116,14 @@ func (t *table) groups(x, y func(*sample) float64) []group {
 
 func seconds(s *sample) float64 { return units.Time(s.Time).Seconds() }
 
-// Which series of many are drawn.
+// Selection of series, if there are too many.
 const (
-	highest = "that reach highest"
-	longest = "with most samples"
+	highest = "series with the highest peaks"
+	longest = "series with the most samples"
 )
 
-// lines draws samples over time. Samples of nothing are not in the file: where
-// some are missing the line goes to zero; flows that are missing are gone.
+// lines draws samples over time. Files omit samples of value 0, so the line is 0 where
+// samples are missing. For flows, a missing sample is a gap: the flow has ended.
 func (t *table) lines(what string, unit plot.Unit, which string, value func(*sample) float64) plot.Panel {
 	p := plot.Panel{X: clock(t.end), Y: plot.Axis{Label: what, Unit: unit}}
 	period := t.period()
@@ -149,7 +149,7 @@ func (t *table) lines(what string, unit plot.Unit, which string, value func(*sam
 	return p
 }
 
-// shown says that there are more series than are drawn.
+// shown returns a note if there are more series than are drawn.
 func shown(n int, which string) []string {
 	if n <= shownSeries {
 		return nil
@@ -157,7 +157,7 @@ func shown(n int, which string) []string {
 	return []string{fmt.Sprintf("the %d of %d %s", shownSeries, n, which)}
 }
 
-// period is the time between samples.
+// period returns the time between samples, in seconds.
 func (t *table) period() float64 {
 	least := int64(0)
 	for i := 1; i < len(t.rows); i++ {
@@ -168,16 +168,16 @@ func (t *table) period() float64 {
 	return units.Time(least).Seconds()
 }
 
-// thresholds draws the fullest queue and what it is held against.
+// thresholds draws the fullest queue and its threshold.
 func (t *table) thresholds() plot.Panel {
-	held := t.groups(seconds, func(s *sample) float64 { return float64(s.Bytes) })
-	limit := t.groups(seconds, func(s *sample) float64 { return float64(s.Xoff) })
-	p := plot.Panel{Title: "the fullest queue: " + held[0].name, X: clock(t.end),
+	queues := t.groups(seconds, func(s *sample) float64 { return float64(s.Bytes) })
+	limits := t.groups(seconds, func(s *sample) float64 { return float64(s.Xoff) })
+	p := plot.Panel{Title: "the fullest queue: " + queues[0].name, X: clock(t.end),
 		Y: plot.Axis{Label: "bytes", Unit: plot.Bytes}}
-	for _, g := range limit {
-		if g.name == held[0].name {
+	for _, g := range limits {
+		if g.name == queues[0].name {
 			p.Series = []plot.Series{
-				{Name: "queue", X: held[0].x, Y: held[0].y, Style: plot.Style{Plain: true}},
+				{Name: "queue", X: queues[0].x, Y: queues[0].y, Style: plot.Style{Plain: true}},
 				{Name: "threshold", X: g.x, Y: g.y, Style: plot.Style{Plain: true}},
 			}
 		}
@@ -204,11 +204,11 @@ func (t *table) spread(what string, unit plot.Unit, value func(*sample) float64)
 		all = append(all, byNode[n]...)
 	}
 	p.X.Log = plot.Powers(all)
-	p.Notes = shown(len(nodes), "nodes with most events")
+	p.Notes = shown(len(nodes), "nodes with the most events")
 	return p
 }
 
-// binWidth is a round number of picoseconds that divides a time into 50 to 125.
+// binWidth returns a round number of picoseconds that divides a time into 50 to 125 bins.
 func binWidth(span int64) int64 {
 	for w := int64(1); ; w *= 10 {
 		for _, m := range []int64{1, 2, 5} {
@@ -219,7 +219,7 @@ func binWidth(span int64) int64 {
 	}
 }
 
-// events draws how often something happened over time.
+// events draws the number of events over time.
 func (t *table) events(runEnd units.Time) plot.Panel {
 	p := plot.Panel{X: clock(runEnd)}
 	width := binWidth(int64(runEnd))
@@ -256,6 +256,6 @@ func (t *table) events(runEnd units.Time) plot.Panel {
 		}
 		p.Series = append(p.Series, s)
 	}
-	p.Notes = shown(len(names), "with most events")
+	p.Notes = shown(len(names), "series with the most events")
 	return p
 }

@@ -15,22 +15,22 @@ import (
 	"github.com/xoff-net/xoff/internal/render/report"
 )
 
-// How many lanes of a kind a time line has.
+// Largest numbers of lanes in the timeline, and of series in the throughput panel.
 const (
-	maxHeld   = 12
+	maxPaused = 12
 	maxStorms = 4
 	maxFaults = 6
 	maxRates  = 4
 )
 
-// timeline is what happened when.
+// timeline shows when faults, deadlocks and pauses happened.
 type timeline struct {
 	end     units.Time
 	panel   plot.Panel
-	missing []string // what was not recorded, and what records it
+	missing []string // data that was not recorded, and how to record it
 }
 
-// clock is the axis of time of a run.
+// clock returns the time axis of a run.
 func clock(end units.Time) plot.Axis {
 	zero, last := 0.0, end.Seconds()
 	return plot.Axis{Label: "time", Unit: plot.Seconds, Common: true, Min: &zero, Max: &last}
@@ -54,8 +54,7 @@ func (t *timeline) add(kind, name string, spans []explain.Span) {
 	t.panel.Categories = append(t.panel.Categories, name)
 }
 
-// timeline is the section with the time line; nil when nothing is known but totals, and nothing
-// happened.
+// timeline returns the section with the timeline, or nil if there is nothing to show.
 func (r *Run) timeline(use *schemes) (*report.Section, error) {
 	t := &timeline{end: r.Summary.End, panel: plot.Panel{Kind: plot.Spans, X: clock(r.Summary.End)}}
 	for i := range use.Faults[:min(maxFaults, len(use.Faults))] {
@@ -64,7 +63,7 @@ func (r *Run) timeline(use *schemes) (*report.Section, error) {
 		for _, s := range f.spans(t.end) {
 			spans = append(spans, explain.Span{From: s.from, To: s.to})
 		}
-		t.add("fault", f.what(), spans)
+		t.add("fault", f.label(), spans)
 	}
 	if err := r.deadlockLanes(t); err != nil {
 		return nil, err
@@ -85,12 +84,12 @@ func (r *Run) timeline(use *schemes) (*report.Section, error) {
 			f.Panels = append(f.Panels, *p)
 		}
 	}
-	sec := &report.Section{Heading: "Time line"}
+	sec := &report.Section{Heading: "Timeline"}
 	if len(f.Panels) > 0 {
 		sec.Add(&report.Figure{Name: "timeline", Plot: f})
 	}
 	if len(t.missing) > 0 && r.unread == 0 {
-		sec.Add(report.Paragraph("Not recorded: " + strings.Join(t.missing, "; ") + ". `--explain` records all of it."))
+		sec.Add(report.Paragraph("Not recorded: " + strings.Join(t.missing, "; ") + ". `--explain` records all of this."))
 	}
 	if len(sec.Blocks) == 0 {
 		return nil, nil
@@ -98,9 +97,9 @@ func (r *Run) timeline(use *schemes) (*report.Section, error) {
 	return sec, nil
 }
 
-// laneColour is that of a kind of lane, or of a scheme.
+// laneColour returns the colour of a kind of lane, or of a scheme.
 func laneColour(name string) (plot.Colour, bool) {
-	if c := map[string]string{"fault": "purple", "deadlock": "blue", "storm": "vermillion", "held by pauses": "orange"}[name]; c != "" {
+	if c := map[string]string{"fault": "purple", "deadlock": "blue", "storm": "vermillion", "paused": "orange"}[name]; c != "" {
 		return plot.ColourNamed(c)
 	}
 	return colours.Of(name)
@@ -113,7 +112,7 @@ type stuck struct {
 	End      *int64 `parquet:"end_ps,optional"`
 }
 
-// deadlockLanes is a lane of the times in which loops stood.
+// deadlockLanes adds the lane with the times of deadlocks.
 func (r *Run) deadlockLanes(t *timeline) error {
 	d := &r.Summary.Deadlock
 	if d.Found == 0 {
@@ -163,7 +162,7 @@ type pauseRow struct {
 	Depth int64  `parquet:"depth"`
 }
 
-// pauseLanes are storms and the ports that were held longest.
+// pauseLanes adds the lanes of storms and of the longest paused ports.
 func (r *Run) pauseLanes(t *timeline) error {
 	if r.recorded != nil {
 		for i, l := range r.recorded.Storms(r.why) {
@@ -171,7 +170,7 @@ func (r *Run) pauseLanes(t *timeline) error {
 				t.add("storm", "from "+l.Name, l.Spans)
 			}
 		}
-		t.held(r.recorded.Held(maxHeld + 1))
+		t.paused(r.recorded.Blocked(maxPaused + 1))
 		return nil
 	}
 	if r.Summary.Pauses.Pauses == 0 {
@@ -179,7 +178,7 @@ func (r *Run) pauseLanes(t *timeline) error {
 	}
 	list, err := rows[pauseRow](r.Folder, "pause_tree.parquet")
 	if errors.Is(err, fs.ErrNotExist) {
-		t.missing = append(t.missing, "when ports were held, and by which storm (`output: {pause_tree: true}`)")
+		t.missing = append(t.missing, "when ports were paused, and by which storm (`output: {pause_tree: true}`)")
 		return nil
 	}
 	if err != nil {
@@ -192,9 +191,9 @@ func (r *Run) pauseLanes(t *timeline) error {
 	return nil
 }
 
-// treeLanes does so from the trees of pauses.
+// treeLanes adds the lanes of storms and paused ports from the table of pause trees.
 func (r *Run) treeLanes(t *timeline, list []pauseRow) {
-	held := make(map[string][]explain.Span)
+	paused := make(map[string][]explain.Span)
 	trees := make(map[int64]*explain.Span)
 	deep := make(map[int64]bool)
 	storms := make(map[string][]explain.Span)
@@ -208,7 +207,7 @@ func (r *Run) treeLanes(t *timeline, list []pauseRow) {
 		p := &list[i]
 		s := explain.Span{From: units.Time(p.Sent), To: ended(p)}
 		name := r.names[portKey{p.Node, p.Port}]
-		held[name.back] = append(held[name.back], s)
+		paused[name.peer] = append(paused[name.peer], s)
 		if trees[p.Root] == nil {
 			trees[p.Root] = &explain.Span{From: s.From, To: s.To}
 		}
@@ -226,10 +225,10 @@ func (r *Run) treeLanes(t *timeline, list []pauseRow) {
 			t.add("storm", "from "+l.Name, l.Spans)
 		}
 	}
-	t.held(lanes(held))
+	t.paused(lanes(paused))
 }
 
-// lanes orders what was found by how long it lasted.
+// lanes returns lanes in order of their total duration, the longest first.
 func lanes(found map[string][]explain.Span) []explain.Lane {
 	var list []explain.Lane
 	for name, spans := range found {
@@ -241,19 +240,20 @@ func lanes(found map[string][]explain.Span) []explain.Lane {
 	return list
 }
 
-func (t *timeline) held(list []explain.Lane) {
+// paused adds the lanes of the longest paused ports.
+func (t *timeline) paused(list []explain.Lane) {
 	for i, l := range list {
-		if i < maxHeld {
-			t.add("held by pauses", l.Name, l.Spans)
+		if i < maxPaused {
+			t.add("paused", l.Name, l.Spans)
 		}
 	}
-	if len(list) > maxHeld {
-		t.panel.Notes = append(t.panel.Notes, fmt.Sprintf("the %d ports that were held longest", maxHeld))
+	if len(list) > maxPaused {
+		t.panel.Notes = append(t.panel.Notes, fmt.Sprintf("the %d longest paused ports", maxPaused))
 	}
 }
 
-// ratePanel is what ports sent: the one where it began, and those that were held longest; or
-// what a probe saw.
+// ratePanel returns the throughput of the port of the main cause and of the longest paused
+// ports. Without a recording, it returns the data of a probe, or nil.
 func (r *Run) ratePanel(t *timeline) (*plot.Panel, error) {
 	p := &plot.Panel{Title: "Throughput of ports", X: clock(t.end), Y: plot.Axis{Label: "rate", Unit: plot.BitRate}}
 	if r.recorded == nil {
@@ -273,10 +273,10 @@ func (r *Run) ratePanel(t *timeline) (*plot.Panel, error) {
 	if len(r.why.Causes) > 0 {
 		names = append(names, r.why.Causes[0].Where)
 	}
-	for _, l := range r.recorded.Held(maxRates) {
+	for _, l := range r.recorded.Blocked(maxRates) {
 		names = append(names, l.Name)
 	}
-	width := units.Time(binWidth(int64(t.end) / 2)) // 100 to 250 of them: there is more to see closer
+	width := units.Time(binWidth(int64(t.end) / 2)) // 100 to 250 bins, for zooming in
 	for _, name := range names {
 		known := slices.ContainsFunc(p.Series, func(s plot.Series) bool { return s.Name == name })
 		bins := r.recorded.Rate(name, width)
@@ -296,7 +296,8 @@ func (r *Run) ratePanel(t *timeline) (*plot.Panel, error) {
 	return p, nil
 }
 
-// queuePanel is the queue that paused most, against its threshold.
+// queuePanel returns the queue that paused most and its threshold. Without a recording, it
+// returns the data of a probe, or nil.
 func (r *Run) queuePanel(t *timeline) (*plot.Panel, error) {
 	p := &plot.Panel{X: clock(t.end), Y: plot.Axis{Label: "bytes", Unit: plot.Bytes}}
 	if r.recorded == nil {
@@ -305,7 +306,7 @@ func (r *Run) queuePanel(t *timeline) (*plot.Panel, error) {
 			return nil, err
 		}
 		if probe == nil {
-			t.missing = append(t.missing, "queues against their thresholds (the probe `thresholds`)")
+			t.missing = append(t.missing, "queues and their thresholds (the probe `thresholds`)")
 			return nil, nil
 		}
 		drawn := probe.thresholds()
@@ -317,14 +318,14 @@ func (r *Run) queuePanel(t *timeline) (*plot.Panel, error) {
 		if o == nil {
 			continue
 		}
-		p.Title = "Ingress queue " + o.Queue + ", and its threshold whenever it paused"
-		p.Notes = []string{"the queue with its headroom"}
+		p.Title = "Ingress queue " + o.Queue + " and its threshold at every pause"
+		p.Notes = []string{"the queue includes its headroom"}
 		queue := plot.Series{Name: "queue", Style: plot.Style{Plain: true, Dash: plot.Solid}}
-		for _, l := range o.Held {
+		for _, l := range o.Levels {
 			queue.X, queue.Y = append(queue.X, l.At.Seconds()), append(queue.Y, float64(l.Bytes))
 		}
-		if n := len(o.Held); n > 0 {
-			queue.X, queue.Y = append(queue.X, t.end.Seconds()), append(queue.Y, float64(o.Held[n-1].Bytes))
+		if n := len(o.Levels); n > 0 {
+			queue.X, queue.Y = append(queue.X, t.end.Seconds()), append(queue.Y, float64(o.Levels[n-1].Bytes))
 		}
 		limit := plot.Series{Name: "threshold", Style: plot.Style{Plain: true, Dash: plot.Dashed}}
 		for _, l := range o.Thresholds {
@@ -336,8 +337,8 @@ func (r *Run) queuePanel(t *timeline) (*plot.Panel, error) {
 	return nil, nil
 }
 
-// probeWith returns the first probe with rows that has a column; nil: there is none, or it has
-// too many.
+// probeWith returns the first probe that has a column and rows, but not too many rows, or
+// nil.
 func (r *Run) probeWith(column string) (*table, error) {
 	files, err := r.probes()
 	if err != nil {

@@ -12,26 +12,27 @@ import (
 	"github.com/xoff-net/xoff/internal/render/report"
 )
 
-// way is one direction of a link: what a port sends, over all classes.
-type way struct {
+// direction is one direction of a link: what a port sends, over all classes.
+type direction struct {
 	node, peer  string
 	port        int64
-	name        string // as `xoff explain` names it
+	name        string // as in `xoff explain`
 	blocked     units.Time
 	utilisation float64
-	drops       int64 // of what it sent, when it arrived
+	drops       int64 // sent frames that the peer dropped
 	marks       int64
-	back        int // the other direction; -1: none
+	back        int // index of the opposite direction; -1: none
 }
 
-func (w *way) text() string {
-	return fmt.Sprintf("could not send for %s; utilisation %s; %s dropped; %s marked", w.blocked.Human(), percent(w.utilisation),
+func (w *direction) text() string {
+	return fmt.Sprintf("paused for %s; utilisation %s; %s dropped; %s marked", w.blocked.Human(), percent(w.utilisation),
 		units.Thousands(uint64(w.drops)), units.Thousands(uint64(w.marks)))
 }
 
-// ways joins the classes of ports, and the ports of cables: of several between the same nodes
-// the first of one is that of the other, and so on.
-func ways(ports []port) []way {
+// directions merges the classes of ports and finds the opposite directions. Of several cables
+// between two nodes, the first port of one node belongs to the first port of the other, and
+// so on.
+func directions(ports []port) []direction {
 	type key struct {
 		node string
 		port int64
@@ -39,7 +40,7 @@ func ways(ports []port) []way {
 	type pair struct{ from, to string }
 	at := make(map[key]int)
 	between := make(map[pair][]int)
-	var list []way
+	var list []direction
 	lost := make(map[int]int64)
 	for i := range ports {
 		p := &ports[i]
@@ -51,7 +52,7 @@ func ways(ports []port) []way {
 			k = len(list)
 			at[key{p.Node, p.Port}] = k
 			between[pair{p.Node, p.Peer}] = append(between[pair{p.Node, p.Peer}], k)
-			list = append(list, way{node: p.Node, peer: p.Peer, port: p.Port, back: -1})
+			list = append(list, direction{node: p.Node, peer: p.Peer, port: p.Port, back: -1})
 		}
 		w := &list[k]
 		w.blocked = max(w.blocked, units.Time(p.Blocked))
@@ -74,7 +75,7 @@ func ways(ports []port) []way {
 	return list
 }
 
-// fabricShape is how the switches of a topology are drawn.
+// fabricShape returns the shape in which a topology is drawn, and the columns of a grid.
 func (u *schemes) fabricShape() (plot.Shape, int) {
 	switch u.Topology.Name {
 	case "ring", "full-mesh":
@@ -85,22 +86,22 @@ func (u *schemes) fabricShape() (plot.Shape, int) {
 	return plot.Layers, 0
 }
 
-// network is the picture of the fabric.
-func (r *Run) network(list []way, pools []pool, use *schemes, e *explain.Explanation) *plot.Network {
-	n := &plot.Network{Title: "Where traffic was held"}
-	held := slices.ContainsFunc(list, func(w way) bool { return w.blocked > 0 })
+// network returns the drawing of the fabric.
+func (r *Run) network(list []direction, pools []pool, use *schemes, e *explain.Explanation) *plot.Network {
+	n := &plot.Network{Title: "Where traffic was paused"}
+	paused := slices.ContainsFunc(list, func(w direction) bool { return w.blocked > 0 })
 	n.Shape, n.Columns = use.fabricShape()
 	n.Measures = []plot.Measure{
-		{Name: "could not send for", Unit: plot.Seconds}, {Name: "utilisation", Unit: plot.Share, Max: 1},
+		{Name: "paused time", Unit: plot.Seconds}, {Name: "utilisation", Unit: plot.Share, Max: 1},
 		{Name: "dropped", Unit: plot.Plain}, {Name: "marked", Unit: plot.Plain},
 	}
-	if !held {
+	if !paused {
 		n.Title = "The fabric"
 	}
 	switches := make(map[string]string)
 	for _, p := range pools {
 		if p.Pool == "all" {
-			switches[p.Node] = fmt.Sprintf("at most %s of %s stored", units.Bytes(p.Peak).Human(), units.Bytes(p.Size).Human())
+			switches[p.Node] = fmt.Sprintf("peak %s of %s", units.Bytes(p.Peak).Human(), units.Bytes(p.Size).Human())
 		}
 	}
 	at := make(map[string]int)
@@ -133,17 +134,17 @@ func (r *Run) network(list []way, pools []pool, use *schemes, e *explain.Explana
 		n.Shape = plot.Circle
 	}
 	r.mark(n, list, use, e)
-	if !held { // nothing to see: how busy links were comes first
+	if !paused { // show utilisation instead
 		swap(n)
 	}
 	return n
 }
 
-// swap shows utilisation before the time that ports were held.
+// swap puts utilisation before paused time.
 func swap(n *plot.Network) {
 	n.Measures[0], n.Measures[1] = n.Measures[1], n.Measures[0]
 	for i := range n.Links {
-		for _, w := range []*plot.Way{&n.Links[i].AB, &n.Links[i].BA} {
+		for _, w := range []*plot.Direction{&n.Links[i].AB, &n.Links[i].BA} {
 			if len(w.Values) > 1 {
 				w.Values[0], w.Values[1] = w.Values[1], w.Values[0]
 			}
@@ -151,11 +152,11 @@ func swap(n *plot.Network) {
 	}
 }
 
-func (w *way) drawn() plot.Way {
-	return plot.Way{Name: w.name, Text: w.text(), Values: []float64{w.blocked.Seconds(), w.utilisation, float64(w.drops), float64(w.marks)}}
+func (w *direction) drawn() plot.Direction {
+	return plot.Direction{Name: w.name, Text: w.text(), Values: []float64{w.blocked.Seconds(), w.utilisation, float64(w.drops), float64(w.marks)}}
 }
 
-// circular says that the switches of a network are a ring: each has hosts and two neighbours.
+// circular reports whether the switches form a ring: each has hosts and two neighbours.
 func circular(n *plot.Network) bool {
 	degree := make([]int, len(n.Nodes))
 	hosts := make([]int, len(n.Nodes))
@@ -179,8 +180,8 @@ func circular(n *plot.Network) bool {
 	return count > 2
 }
 
-// mark shows faults, the loop of a deadlock, and where the explanation begins.
-func (r *Run) mark(n *plot.Network, list []way, use *schemes, e *explain.Explanation) {
+// mark highlights faults, the loop of a deadlock, and the main cause of an explanation.
+func (r *Run) mark(n *plot.Network, list []direction, use *schemes, e *explain.Explanation) {
 	loop := make(map[string]bool)
 	for _, q := range r.Summary.Deadlock.Loop {
 		var node string
@@ -201,7 +202,7 @@ func (r *Run) mark(n *plot.Network, list []way, use *schemes, e *explain.Explana
 	}
 	for i := range n.Links {
 		l := &n.Links[i]
-		for _, w := range []*plot.Way{&l.AB, &l.BA} {
+		for _, w := range []*plot.Direction{&l.AB, &l.BA} {
 			w.Mark = w.Name != "" && w.Name == where
 			w.Loop = loop[w.Name]
 		}
@@ -234,15 +235,15 @@ func joined(a, b string) string {
 	return a + "; " + b
 }
 
-// linkTable is what the picture shows, in numbers.
-func linkTable(list []way) *report.Table {
+// linkTable returns the numbers of the drawing as a table.
+func linkTable(list []direction) *report.Table {
 	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(a, b way) int {
+	slices.SortStableFunc(sorted, func(a, b direction) int {
 		return cmp.Or(cmp.Compare(b.blocked, a.blocked), cmp.Compare(b.drops, a.drops), cmp.Compare(b.utilisation, a.utilisation))
 	})
 	shown := sorted[:min(topRows, len(sorted))]
-	t := &report.Table{Caption: fmt.Sprintf("The picture in numbers: ports that stood still longest (%d of %d)", len(shown), len(list)),
-		Columns: report.Heads("port", "could not send for|", "utilisation|", "dropped|", "marked|")}
+	t := &report.Table{Caption: fmt.Sprintf("The drawing in numbers: ports with the longest paused time (%d of %d)", len(shown), len(list)),
+		Columns: report.Heads("port", "paused time|", "utilisation|", "dropped|", "marked|")}
 	for i := range shown {
 		w := &shown[i]
 		t.Row(w.name, w.blocked.Human(), percent(w.utilisation), units.Thousands(uint64(w.drops)), units.Thousands(uint64(w.marks)))
@@ -250,25 +251,25 @@ func linkTable(list []way) *report.Table {
 	return t
 }
 
-// lead is what matters most of a run that was not recorded for an explanation.
-func (r *Run) lead(list []way) string {
+// lead returns the main message about a run that was not recorded for an explanation.
+func (r *Run) lead(list []direction) string {
 	s := r.Summary
-	held, _ := top(list, 1, func(w *way) int64 { return int64(w.blocked) })
+	paused, _ := top(list, 1, func(w *direction) int64 { return int64(w.blocked) })
 	switch {
 	case s.Deadlock.Found > 0:
-		state := "; it stands at the end of the run"
+		state := " until the end of the run"
 		if s.Deadlock.Standing == 0 {
-			state = "; it ended"
+			state = "; it was resolved"
 		}
-		return fmt.Sprintf("deadlock: %d queues wait for each other since %s%s", len(s.Deadlock.Loop), s.Deadlock.Onset.Human(), state)
+		return fmt.Sprintf("deadlock: %d queues waited for each other from %s%s", len(s.Deadlock.Loop), s.Deadlock.Onset.Human(), state)
 	case s.Drops.Lossless > 0:
-		return fmt.Sprintf("%s frames were dropped that must not be lost", units.Thousands(s.Drops.Lossless))
-	case s.Pauses.Pauses > 0 && len(held) > 0:
+		return fmt.Sprintf("%s frames of lossless classes were dropped", units.Thousands(s.Drops.Lossless))
+	case s.Pauses.Pauses > 0 && len(paused) > 0:
 		share := ""
 		if s.End > 0 {
-			share = fmt.Sprintf(", %s of the run", percent(float64(held[0].blocked)/float64(s.End)))
+			share = fmt.Sprintf(", %s of the run", percent(float64(paused[0].blocked)/float64(s.End)))
 		}
-		return fmt.Sprintf("%s pauses; %s stood still longest: %s%s", units.Thousands(s.Pauses.Pauses), held[0].name, held[0].blocked.Human(), share)
+		return fmt.Sprintf("%s pauses; %s was paused longest: %s%s", units.Thousands(s.Pauses.Pauses), paused[0].name, paused[0].blocked.Human(), share)
 	case s.Drops.Overflow > 0:
 		return fmt.Sprintf("no pauses; %s frames of lossy classes were dropped", units.Thousands(s.Drops.Overflow))
 	}

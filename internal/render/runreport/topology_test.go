@@ -15,7 +15,8 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// leafSpine are the rows of ports.parquet and pools.parquet of one: of each port classes 0 and 3.
+// leafSpine returns the rows of ports.parquet and pools.parquet of a leaf-spine fabric, with
+// classes 0 and 3 of each port.
 func leafSpine(leaves, spines, hosts int) (ports []port, pools []pool) {
 	add := func(node string, at int, peer string) {
 		ports = append(ports, port{Node: node, Port: int64(at), Peer: peer}, port{Node: node, Port: int64(at), Peer: peer, Class: 3,
@@ -43,15 +44,15 @@ func leafSpine(leaves, spines, hosts int) (ports []port, pools []pool) {
 	return ports, pools
 }
 
-// 2 leaves with 2 hosts each under 2 spines: 4 + 4 = 8 cables, 16 directions. What leaf0 sends
-// to host1, by its port 1, is held for 2 us; of it 1 frame is lost, at host1.
+// 2 leaves with 2 hosts each and 2 spines have 4 + 4 = 8 cables, 16 directions. Port 1 of
+// leaf0, to host1, is paused for 2 us; host1 drops 1 of its frames.
 func TestWays(t *testing.T) {
 	ports, pools := leafSpine(2, 2, 2)
-	list := ways(ports)
+	list := directions(ports)
 	if len(list) != 16 {
-		t.Fatalf("%d ways", len(list))
+		t.Fatalf("%d directions", len(list))
 	}
-	i := slices.IndexFunc(list, func(w way) bool { return w.name == "leaf0.to-host1" })
+	i := slices.IndexFunc(list, func(w direction) bool { return w.name == "leaf0.to-host1" })
 	if w := &list[i]; w.blocked != 2*units.Microsecond || w.utilisation != 0.25 || w.marks != 2 || w.drops != 1 || list[w.back].name != "host1.to-leaf0" {
 		t.Errorf("%+v", w)
 	}
@@ -65,7 +66,7 @@ func TestWays(t *testing.T) {
 	}
 	var loop, faults []string
 	for _, l := range n.Links {
-		for _, w := range []plot.Way{l.AB, l.BA} {
+		for _, w := range []plot.Direction{l.AB, l.BA} {
 			if w.Loop {
 				loop = append(loop, w.Name)
 			}
@@ -89,13 +90,14 @@ func TestWays(t *testing.T) {
 	r.Summary.Deadlock.Loop = nil
 	n = r.network(list, pools, use, where)
 	if !slices.ContainsFunc(n.Links, func(l plot.Link) bool { return l.BA.Mark && l.BA.Name == "leaf1.to-host2" }) {
-		t.Error("the culprit is not marked")
+		t.Error("the main cause is not marked")
 	}
 }
 
-// Of two cables between the same nodes the first ports belong together, and the second ones.
+// Of two cables between the same nodes, the first connects the first ports, the second the
+// second ports.
 func TestTwoCables(t *testing.T) {
-	list := ways([]port{{Node: "a", Port: 4, Peer: "b"}, {Node: "a", Port: 5, Peer: "b"}, {Node: "b", Port: 1, Peer: "a"}, {Node: "b", Port: 2, Peer: "a"}})
+	list := directions([]port{{Node: "a", Port: 4, Peer: "b"}, {Node: "a", Port: 5, Peer: "b"}, {Node: "b", Port: 1, Peer: "a"}, {Node: "b", Port: 2, Peer: "a"}})
 	if list[0].name != "a.port4" || list[list[0].back].name != "b.port1" || list[list[1].back].name != "b.port2" {
 		t.Errorf("%+v", list)
 	}
@@ -118,11 +120,11 @@ func TestFaultSpans(t *testing.T) {
 	}
 }
 
-// Two pauses of one tree, the second because of the first: leaf0 pauses spine0 from 1 to 5 us, which
-// pauses leaf1 from 2 to 9 us. The tree stands from 1 to 9 us.
+// Two pauses of one tree: leaf0 pauses spine0 from 1 to 5 us, so spine0 pauses leaf1 from 2
+// to 9 us. The tree lasts from 1 to 9 us.
 func TestTreeLanes(t *testing.T) {
 	ports, _ := leafSpine(2, 1, 1)
-	r := &Run{Summary: &metrics.Summary{End: units.Millisecond}, names: namesOf(ways(ports))}
+	r := &Run{Summary: &metrics.Summary{End: units.Millisecond}, names: namesOf(directions(ports))}
 	line := &timeline{end: units.Millisecond}
 	at := func(us int64) *int64 { return new(us * int64(units.Microsecond)) }
 	r.treeLanes(line, []pauseRow{
@@ -137,22 +139,22 @@ func TestTreeLanes(t *testing.T) {
 	}
 }
 
-// The page of 256 hosts with everything that a time line can hold stays below 5 MB, and says
-// without its script what it says with it: nothing that is not there twice is hidden.
+// The page of 256 hosts with a full timeline is smaller than 5 MB. Without its script it has
+// the same information: the table repeats everything that is hidden.
 func TestLargePage(t *testing.T) {
 	ports, pools := leafSpine(16, 16, 16)
-	list := ways(ports)
+	list := directions(ports)
 	r := &Run{Summary: &metrics.Summary{End: 10 * units.Millisecond}}
 	use := &schemes{}
 	use.Topology.Name = "leaf-spine"
 	line := &timeline{end: r.Summary.End, panel: plot.Panel{Kind: plot.Spans, X: clock(r.Summary.End)}}
-	for i := range maxHeld {
+	for i := range maxPaused {
 		var spans []explain.Span
 		for k := range 20000 {
 			from := units.Time(500*k+7*i) * units.Nanosecond
 			spans = append(spans, explain.Span{From: from, To: from + 200*units.Nanosecond})
 		}
-		line.add("held by pauses", fmt.Sprintf("leaf%d.to-spine0", i), spans)
+		line.add("paused", fmt.Sprintf("leaf%d.to-spine0", i), spans)
 	}
 	f := &plot.Figure{Title: "What happened when", Wide: true, Panels: []plot.Panel{line.panel}}
 	for range 2 {
@@ -182,15 +184,15 @@ func TestLargePage(t *testing.T) {
 		t.Error("two pages of the same run differ")
 	}
 	page := one.String()
-	// 256 host links and 16 x 16 others, two ways each.
+	// 256 host links and 16 x 16 others, two directions each.
 	if n := strings.Count(page, `class="way `); n != 1024 {
-		t.Errorf("%d ways are drawn, want 1024", n)
+		t.Errorf("%d directions are drawn, want 1024", n)
 	}
-	// The other three scales of the fabric are in the table.
+	// The table has the values of the other three scales.
 	if n := strings.Count(page, `style="display:none"`); n != 3 {
-		t.Errorf("%d things are hidden, want 3", n)
+		t.Errorf("%d elements are hidden, want 3", n)
 	}
-	for _, want := range []string{"could not send for</th>", "utilisation</th>", "dropped</th>", "marked</th>"} {
+	for _, want := range []string{"paused time</th>", "utilisation</th>", "dropped</th>", "marked</th>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)
 		}

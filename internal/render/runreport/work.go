@@ -25,13 +25,13 @@ type operation struct {
 	Measured   bool   `parquet:"measured"`
 }
 
-// operations is the section about collectives, requests and bursts, if there are any.
+// operations returns the section about collectives, requests and bursts, if there are any.
 func (r *Run) operations() ([]report.Section, error) {
 	if r.Summary.Operations == nil || r.Summary.Operations.Measured == 0 {
 		return nil, nil
 	}
 	sec := report.Section{Heading: "Operations"}
-	sec.Add(report.Paragraph("A collective, a request with its answers or a burst, from the start of its first flow to the delivery of the last byte of the last one."))
+	sec.Add(report.Paragraph("An operation is a collective, a request with its responses, or a burst. Its completion time is from the start of its first flow to the delivery of its last byte."))
 	t := &report.Table{Columns: report.Heads("workload", "measured|", "unfinished|", "mean|", "p50|", "p95|", "p99|", "max|")}
 	for _, w := range r.Summary.Workloads {
 		o := w.Operations
@@ -59,8 +59,8 @@ func (r *Run) operations() ([]report.Section, error) {
 		return []report.Section{sec}, nil
 	}
 	t = &report.Table{
-		Caption: fmt.Sprintf("The slowest ones (%d of %d), and the step of each that lost most time against an empty network", len(slow), count),
-		Columns: report.Heads("workload", "number|", "flows|", "took|", "slowest step|", "from the straggler", "to", "step took|", "alone|"),
+		Caption: fmt.Sprintf("Slowest operations (%d of %d), each with the step that lost the most time compared with an empty network", len(slow), count),
+		Columns: report.Heads("workload", "number|", "flows|", "time|", "slowest step|", "straggler", "to", "step time|", "ideal step time|"),
 	}
 	for _, o := range slow {
 		t.Row(o.Workload, fmt.Sprint(o.Operation), units.Thousands(uint64(o.Flows)), units.Time(o.Completion).Human(),
@@ -70,11 +70,11 @@ func (r *Run) operations() ([]report.Section, error) {
 	return []report.Section{sec}, nil
 }
 
-// throughput is the section about what flows delivered and links carried.
+// throughput returns the section about the goodput of flows and the utilisation of links.
 func (r *Run) throughput(ports []port) report.Section {
 	sec := report.Section{Heading: "Throughput"}
-	sec.Add(report.Paragraph("Goodput is payload that reached its destination in order, of flows that did not finish too. Utilisation is the share of the run for which a wire was taken, headers, ACKs and retransmissions included."))
-	t := &report.Table{Columns: report.Heads("flows", "delivered|", "goodput, all together|", "of a flow: median|", "slowest 1 %|", "slowest|", "fastest|")}
+	sec.Add(report.Paragraph("Goodput is payload delivered in order, also of unfinished flows. Utilisation is the share of the run in which a link was busy, including headers, ACKs and retransmissions."))
+	t := &report.Table{Columns: report.Heads("flows", "delivered|", "total goodput|", "per flow: median|", "slowest 1 %|", "slowest|", "fastest|")}
 	add := func(name string, v *metrics.Throughput) {
 		if v.Flows == nil {
 			t.Row(name, v.Delivered.Human(), "-", "-", "-", "-", "-")
@@ -87,7 +87,7 @@ func (r *Run) throughput(ports []port) report.Section {
 		add(g.Name, &g.Throughput)
 	}
 	sec.Add(t)
-	t = &report.Table{Columns: report.Heads("links", "ports|", "sent|", "utilisation, mean|", "at most|", "busiest")}
+	t = &report.Table{Columns: report.Heads("links", "ports|", "sent|", "utilisation mean|", "max|", "busiest")}
 	for _, l := range r.Summary.Links {
 		if l.Ports > 0 {
 			t.Row(strings.ReplaceAll(l.Name, "_", " "), fmt.Sprint(l.Ports), l.Sent.Human(), percent(l.Utilisation.Mean), percent(l.Utilisation.Max), l.Busiest)

@@ -1,5 +1,5 @@
-// Package disk writes files and folders that are either complete or not there,
-// whatever happens to the process or to the space on the device.
+// Package disk writes files and folders atomically: after a crash or on a full device they
+// are either complete or absent. Everything that writes results uses it.
 package disk
 
 import (
@@ -14,33 +14,33 @@ import (
 	"strings"
 )
 
-// TempPrefix begins the names of files and folders that are not complete. What
-// is left of them after a crash can be removed.
+// TempPrefix begins the names of incomplete files and folders. Those that a crash leaves
+// behind can be removed.
 const TempPrefix = ".xoff-tmp-"
 
-// sharedMark is in the names of what one of many processes is writing to a folder that
-// they share. No name of results has it.
+// sharedMark marks the names of files that one of several processes is writing to a shared
+// folder. No name of a result contains it.
 const sharedMark = "@"
 
-// Aside is a name beside a path that nobody else uses, on no machine: what is written
-// under it can be renamed to the path when it is complete.
+// Aside returns a temporary name in the folder of path that no other process on any machine
+// uses. The caller renames it to path when the file or folder is complete.
 func Aside(path string) string {
 	folder, name := filepath.Split(path)
 	return filepath.Join(folder, fmt.Sprintf("%s%s%s%016x", TempPrefix, name, sharedMark, rand.Uint64()))
 }
 
-// IsAside reports whether a name is one of Aside: another process may be writing there.
+// IsAside reports whether Aside made the name: another process may be writing to it.
 func IsAside(name string) bool {
 	return strings.HasPrefix(name, TempPrefix) && strings.Contains(name, sharedMark)
 }
 
-// Prepare creates a folder and checks that it takes files, so that a mistake
-// shows before an hour of work rather than after it.
+// Prepare creates a folder and checks that it is writable, so that a long run fails before
+// it starts.
 func Prepare(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("cannot write results: %w", err)
 	}
-	// A page, written through: a full device takes an empty file.
+	// Write and sync a whole page: an empty file fits on a full device.
 	path := Aside(filepath.Join(folder, "probe"))
 	err := Fill(path, func(w io.Writer) error {
 		_, err := w.Write(make([]byte, 4096))
@@ -52,7 +52,7 @@ func Prepare(folder string) error {
 	return nil
 }
 
-// Numbered is NAME, NAME-2, NAME-3 and so on: folders beside each other.
+// Numbered returns name for n = 1 and name-n otherwise, for folders next to each other.
 func Numbered(name string, n int) string {
 	if n == 1 {
 		return name
@@ -66,35 +66,37 @@ func Numbered(name string, n int) string {
 	return fmt.Sprintf("%s-%d", name, n)
 }
 
-// ErrBusy means that another process writes to a folder.
-var ErrBusy = errors.New("another xoff is writing there; allowed: to wait for it, or another folder with -o")
+// ErrBusy means that another process is writing to the folder.
+var ErrBusy = errors.New("another xoff is writing to this folder; fix: wait for it, or choose another folder with -o")
 
-// Lock keeps other processes from writing to a folder until it is closed.
+// Lock locks a folder against other processes until the caller closes the result. It returns
+// ErrBusy if another process has the lock.
 func Lock(folder string) (io.Closer, error) {
 	f, err := os.Open(folder)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write results: %w", err)
 	}
-	if err := lock(f); err != nil {
+	if _, err := lock(f); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s: %w", folder, err)
 	}
 	return f, nil
 }
 
-// WriteFile writes a file. It appears under its name, in place of an older one,
-// only when all of it is on the device.
+// WriteFile writes a file atomically: it replaces an older one only when all of it is on the
+// device.
 func WriteFile(path string, write func(io.Writer) error) error {
-	return writeBy(filepath.Join(filepath.Dir(path), TempPrefix+filepath.Base(path)), path, write)
+	return writeVia(filepath.Join(filepath.Dir(path), TempPrefix+filepath.Base(path)), path, write)
 }
 
-// WriteShared is WriteFile for a file that several processes may write at the same
-// time, on several machines: it is that of one of them, whole.
+// WriteShared is WriteFile for a file that several processes, on several machines, may write
+// at the same time. The last one to finish wins.
 func WriteShared(path string, write func(io.Writer) error) error {
-	return writeBy(Aside(path), path, write)
+	return writeVia(Aside(path), path, write)
 }
 
-func writeBy(temp, path string, write func(io.Writer) error) error {
+// writeVia writes temp and renames it to path.
+func writeVia(temp, path string, write func(io.Writer) error) error {
 	if err := Fill(temp, write); err != nil {
 		_ = os.Remove(temp)
 		return err
@@ -106,8 +108,8 @@ func writeBy(temp, path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Fill writes a file through to the device, under its own name: it is for folders that
-// are not complete either until they are renamed.
+// Fill writes a file and syncs it, without a temporary name. Use it in folders that are
+// temporary themselves.
 func Fill(path string, write func(io.Writer) error) error {
 	f, err := open(path)
 	if err != nil {
@@ -116,7 +118,7 @@ func Fill(path string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// File is a file that is being written.
+// File is a file that is being written. Close syncs it.
 type File struct {
 	*bufio.Writer
 	f *os.File
@@ -130,7 +132,7 @@ func open(path string) (*File, error) {
 	return &File{bufio.NewWriter(f), f}, nil
 }
 
-// Close returns nil when all of the file is on the device.
+// Close flushes, syncs and closes the file. It returns nil only if all of it is on the device.
 func (f *File) Close() error {
 	err := f.Flush()
 	if err == nil {
@@ -139,8 +141,8 @@ func (f *File) Close() error {
 	return errors.Join(err, f.f.Close())
 }
 
-// Sync makes the names in a folder last. Not every system can, so it is best
-// effort: without it a crash of the machine, not of the program, may lose a name.
+// Sync writes the directory entries of a folder to the device, so that a crash of the
+// machine loses no name. Errors are ignored: not every system can do it.
 func Sync(folder string) {
 	if d, err := os.Open(folder); err == nil {
 		_ = d.Sync()
@@ -148,8 +150,7 @@ func Sync(folder string) {
 	}
 }
 
-// Stage is a folder in the making: files are written aside, and Commit makes them
-// the contents of the folder.
+// Stage collects the files of a folder in a temporary folder. Commit moves them into place.
 type Stage struct {
 	Folder string
 	temp   string
@@ -157,12 +158,12 @@ type Stage struct {
 	lock   io.Closer
 }
 
-// listName is the file that lists what the last Commit wrote, so that the next
-// one can remove what it does not replace and leave other files alone.
+// listName is the file that lists what the last Commit wrote. The next Commit removes the
+// listed files that it does not replace, and leaves all others alone.
 const listName = ".xoff-files"
 
-// NewStage prepares a folder; what is in it stays until Commit. Until Discard no
-// other process can do the same.
+// NewStage prepares and locks a folder. Its contents stay until Commit; the lock stays until
+// Discard, which the caller must call.
 func NewStage(folder string) (*Stage, error) {
 	if err := Prepare(folder); err != nil {
 		return nil, err
@@ -179,7 +180,7 @@ func NewStage(folder string) (*Stage, error) {
 	return &Stage{Folder: folder, temp: temp, lock: lock}, nil
 }
 
-// Create begins a file aside. It must be closed before Commit.
+// Create starts a file in the temporary folder. The caller closes it before Commit.
 func (s *Stage) Create(name string) (*File, error) {
 	f, err := open(filepath.Join(s.temp, name))
 	if err == nil {
@@ -188,10 +189,10 @@ func (s *Stage) Create(name string) (*File, error) {
 	return f, err
 }
 
-// Aside is the folder that files are in until Commit.
+// Aside returns the temporary folder that contains the files until Commit.
 func (s *Stage) Aside() string { return s.temp }
 
-// File writes one file aside.
+// File writes one file to the temporary folder.
 func (s *Stage) File(name string, write func(io.Writer) error) error {
 	f, err := s.Create(name)
 	if err == nil {
@@ -203,9 +204,9 @@ func (s *Stage) File(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Commit moves the files into the folder, and removes those of the last Commit
-// that were not written this time. The last file that was begun is removed first
-// and moved last: a folder that has it is complete.
+// Commit moves the files into the folder and removes the files of the last Commit that were
+// not written this time. It removes the old version of the last created file first and
+// moves the new one last: a folder that contains it is complete.
 func (s *Stage) Commit() error {
 	if err := Fill(filepath.Join(s.temp, listName), func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, strings.Join(s.names, "\n"))
@@ -227,7 +228,7 @@ func (s *Stage) Commit() error {
 	return os.Remove(s.temp)
 }
 
-// outdated lists the files of the last Commit that are not written this time.
+// outdated returns the files of the last Commit that were not written this time.
 func (s *Stage) outdated() []string {
 	data, err := os.ReadFile(filepath.Join(s.Folder, listName))
 	if err != nil {
@@ -242,8 +243,7 @@ func (s *Stage) outdated() []string {
 	return old
 }
 
-// Discard removes what was written aside, after Commit nothing, and gives the
-// folder free.
+// Discard removes the temporary folder, if Commit has not, and unlocks the folder.
 func (s *Stage) Discard() {
 	_ = os.RemoveAll(s.temp)
 	_ = s.lock.Close()

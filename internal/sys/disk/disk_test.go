@@ -19,7 +19,7 @@ func text(s string) func(io.Writer) error {
 
 var errFull = errors.New("no space left on device")
 
-// full takes a few bytes, then fails.
+// full writes a few bytes, then fails like a full device.
 func full(w io.Writer) error {
 	_, _ = io.WriteString(w, "begin")
 	return errFull
@@ -67,10 +67,10 @@ func TestWriteFileKeepsTheOldOneOnFailure(t *testing.T) {
 	check(t, folder, "a:new")
 }
 
-// Two processes that write to one folder would remove each other's files.
+// Only one process at a time can write to a folder; two would remove each other's files.
 func TestOneAtATime(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no locks of folders")
+		t.Skip("folders cannot be locked on Windows")
 	}
 	folder := t.TempDir()
 	s, err := NewStage(folder)
@@ -110,17 +110,17 @@ func TestStage(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, folder, ".xoff-files:flows\ncsv\nsummary\n", "csv:1", "flows:1", "notes:mine", "summary:1")
-	// A device that is full loses nothing that was there.
+	// A full device loses no older file.
 	if err := write(full, "flows", "summary"); !errors.Is(err, errFull) {
 		t.Errorf("got %v", err)
 	}
 	check(t, folder, ".xoff-files:flows\ncsv\nsummary\n", "csv:1", "flows:1", "notes:mine", "summary:1")
-	// New results replace the old ones, outdated files go, other files stay.
+	// New results replace old ones, outdated files are removed, other files stay.
 	if err := write(text("2"), "flows", "summary"); err != nil {
 		t.Fatal(err)
 	}
 	check(t, folder, ".xoff-files:flows\nsummary\n", "flows:2", "notes:mine", "summary:2")
-	// A list that somebody changed reaches no other folder.
+	// A list that was tampered with does not reach other folders.
 	if err := os.WriteFile(filepath.Join(folder, listName), []byte("../er2\n..\n.\n\n/etc/x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -143,19 +143,19 @@ func TestPrepareRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := Prepare(filepath.Join(file, "below")); err == nil {
-		t.Error("a folder below a file")
+		t.Error("no error for a folder below a file")
 	}
 	if err := Prepare(file); err == nil {
-		t.Error("a file in place of the folder")
+		t.Error("no error for a file in place of the folder")
 	}
 	if os.Getuid() == 0 {
-		return // may write anywhere
+		return // root may write anywhere
 	}
 	if err := os.Chmod(folder, 0o555); err != nil {
 		t.Fatal(err)
 	}
 	if err := Prepare(folder); err == nil {
-		t.Error("a folder without permission to write")
+		t.Error("no error for a folder without write permission")
 	}
 }
 

@@ -4,5 +4,5 @@ package disk
 
 import "os"
 
-// lock does nothing: there are no locks of folders here.
-func lock(*os.File) error { return nil }
+// lock does nothing: folders cannot be locked on this system.
+func lock(*os.File) (bool, error) { return false, nil }

@@ -8,12 +8,13 @@ import (
 	"syscall"
 )
 
-// lock takes an advisory lock of an open folder. The system gives it back when the
-// process ends, however it ends, so nothing stale is ever left behind.
-func lock(folder *os.File) error {
+// lock takes an advisory lock on an open folder, or returns ErrBusy. The kernel releases the
+// lock when the process ends, so there are no stale locks. It reports false on file systems
+// without locks, which are written to without one.
+func lock(folder *os.File) (bool, error) {
 	err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return ErrBusy
+		return false, ErrBusy
 	}
-	return nil // a file system without locks is no reason not to write to it
+	return err == nil, nil
 }

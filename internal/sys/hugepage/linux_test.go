@@ -14,29 +14,29 @@ import (
 	"unsafe"
 )
 
-// What is allocated afterwards lies where large pages are wished for.
+// Memory allocated after Prefer has the huge page advice.
 func TestHeapIsInLargePages(t *testing.T) {
 	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
-		t.Skip("this kernel has no large pages")
+		t.Skip("this kernel has no huge pages")
 	}
 	Prefer()
-	// What the heap has already is filled first, so more than that.
+	// The heap fills its free memory first, so allocate more than that.
 	var blocks [64][]byte
-	wished := 0
+	advised := 0
 	for i := range blocks {
 		blocks[i] = make([]byte, 1<<20)
 		if strings.Contains(flagsOf(t, uintptr(unsafe.Pointer(&blocks[i][0]))), " hg") {
-			wished++
+			advised++
 		}
 	}
 	runtime.KeepAlive(&blocks)
-	t.Logf("%d of %d blocks", wished, len(blocks))
-	if wished < len(blocks)*3/4 {
-		t.Errorf("%d of %d blocks are in large pages", wished, len(blocks))
+	t.Logf("%d of %d blocks", advised, len(blocks))
+	if advised < len(blocks)*3/4 {
+		t.Errorf("%d of %d blocks have the huge page advice (expected 3/4 or more)", advised, len(blocks))
 	}
 }
 
-// Memory that went back to the system and came again is in large pages only after Gather.
+// Memory that was returned to the system and allocated again uses huge pages after Gather.
 func TestGather(t *testing.T) {
 	probe, err := syscall.Mmap(-1, 0, 4<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
@@ -47,7 +47,7 @@ func TestGather(t *testing.T) {
 	}
 	err = syscall.Madvise(probe, collapse)
 	if syscall.Munmap(probe) != nil || err != nil {
-		t.Skip("this kernel makes no large pages of small ones: ", err)
+		t.Skip("this kernel cannot collapse pages: ", err)
 	}
 	Prefer()
 	var blocks [64][]byte
@@ -64,12 +64,12 @@ func TestGather(t *testing.T) {
 	}
 	debug.FreeOSMemory()
 	fill()
-	before := inLargePages(t)
+	before := inHugePages(t)
 	Gather()
-	after := inLargePages(t)
-	t.Logf("%d KiB in large pages before, %d after", before, after)
+	after := inHugePages(t)
+	t.Logf("%d KiB in huge pages before, %d after", before, after)
 	if after < before+16<<10 || after < 48<<10 {
-		t.Errorf("%d KiB in large pages before, %d after, of at least %d", before, after, len(blocks)<<10)
+		t.Errorf("%d KiB in huge pages before, %d after, of at least %d", before, after, len(blocks)<<10)
 	}
 	for i, b := range blocks {
 		if b[0] != byte(i) || b[len(b)-1] != byte(i) {
@@ -78,8 +78,8 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// inLargePages is how many KiB of the process are.
-func inLargePages(t *testing.T) int {
+// inHugePages returns the KiB of the process that are in huge pages.
+func inHugePages(t *testing.T) int {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/smaps_rollup")
 	if err != nil {
@@ -98,7 +98,7 @@ func inLargePages(t *testing.T) int {
 	return 0
 }
 
-// flagsOf are those of the mapping that an address is in.
+// flagsOf returns the VmFlags of the mapping that contains address.
 func flagsOf(t *testing.T, address uintptr) string {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/smaps")
@@ -119,14 +119,14 @@ func flagsOf(t *testing.T, address uintptr) string {
 			return line
 		}
 	}
-	t.Fatalf("no mapping has %x", address)
+	t.Fatalf("no mapping contains %x", address)
 	return ""
 }
 
-// The wish takes no memory, though the heap has used a part of that memory before.
+// prefer touches no memory, even if the heap has used a part of it before.
 func TestPreferTouchesNothing(t *testing.T) {
-	before := wished.Load()
-	defer wished.Store(before)
+	before := advised.Load()
+	defer advised.Store(before)
 	used := make([]byte, 20<<20)
 	for i := 0; i < len(used); i += 4096 {
 		used[i] = 1
@@ -136,11 +136,11 @@ func TestPreferTouchesNothing(t *testing.T) {
 	peak := peakKiB(t)
 	prefer()
 	if n := peakKiB(t) - peak; n > size>>10/4 {
-		t.Errorf("it took %d KiB", n)
+		t.Errorf("prefer took %d KiB", n)
 	}
 }
 
-// peakKiB returns the most memory that the process has had.
+// peakKiB returns the peak resident size of the process.
 func peakKiB(t *testing.T) int {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/status")

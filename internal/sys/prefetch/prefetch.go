@@ -1,10 +1,10 @@
-// Package prefetch asks the processor for memory that will be needed soon. The packets of
-// a long queue have left the cache when their turn comes; a load that is early still makes
-// what comes after it wait, a prefetch does not.
+// Package prefetch loads memory into the cache before it is needed; the dataplane uses it for
+// packets of long queues, which have left the cache when their turn comes. Unlike an early
+// load, a prefetch does not stall the instructions after it.
 package prefetch
 
 import "unsafe"
 
-// Both fetches the cache lines that a and b are in. It changes nothing but the time that
-// later loads take.
+// Both prefetches the cache lines of a and b, which may be invalid addresses. It affects
+// only the time of later loads.
 func Both[A, B any](a *A, b *B) { both(unsafe.Pointer(a), unsafe.Pointer(b)) }

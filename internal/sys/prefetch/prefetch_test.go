@@ -2,7 +2,7 @@ package prefetch
 
 import "testing"
 
-// Addresses that cannot be read are no fault, and nothing changes.
+// Invalid addresses cause no fault, and no memory changes.
 func TestBothTakesAnything(t *testing.T) {
 	page := make([]byte, 4096)
 	for i := range page {

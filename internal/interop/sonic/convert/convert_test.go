@@ -6,7 +6,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// A cable of whole metres survives: 40 m are 202,020.2 ps, rounded up.
+// Whole metres survive the conversion to a delay: 40 m are 202,020.2 ps, rounded up.
 func TestDelays(t *testing.T) {
 	if delay(40) != 202021 || metresFor(202021) != 40 || metresFor(202020) != 39 {
 		t.Errorf("%d ps, %d m, %d m", delay(40), metresFor(202021), metresFor(202020))
@@ -30,24 +30,24 @@ func TestExponents(t *testing.T) {
 	}
 	for _, r := range []units.Ratio{{Num: 1, Den: 3}, {Num: 3, Den: 1}, {Num: 256, Den: 1}, {Num: 1, Den: 512}, {}} {
 		if _, err := exponent("alpha", r); err == nil {
-			t.Errorf("%v is taken for a power of two", r)
+			t.Errorf("%v is accepted as a power of two", r)
 		}
 	}
 }
 
-func TestCleaned(t *testing.T) {
+func TestNodeName(t *testing.T) {
 	for name, want := range map[string]string{"leaf-1": "leaf-1", "10.0.0.1": "s10-0-0-1", "str2.a/b": "str2-a-b", "": "s", "_x": "s_x"} {
-		if got := cleaned(name); got != want {
+		if got := nodeName(name); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
 }
 
-// Of equally many the first counts, whatever the order of a map.
-func TestUsual(t *testing.T) {
+// Among equally common values the first one wins.
+func TestMostCommon(t *testing.T) {
 	list := []int{3, 1, 1, 3, 2}
 	for range 100 {
-		if got := usual(list, func(x *int) int { return *x }); got != 3 {
+		if got := mostCommon(list, func(x *int) int { return *x }); got != 3 {
 			t.Fatal(got)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/sched"
 )
 
-// fromLayout reads the fabric of a scenario. A setting that SONiC cannot express is an
-// error; a setting that it need not know is left out.
+// fromLayout returns the fabric of a scenario. An unsupported buffer policy, flow control or
+// ratio is an error; other settings without an equivalent are added to the omitted settings.
 func fromLayout(l *layout.Layout) (*fabric, error) {
 	cfg := l.Config
 	f := &fabric{name: cfg.Name}
@@ -34,17 +34,17 @@ func fromLayout(l *layout.Layout) (*fabric, error) {
 	sortInts(f.lossless, f.lossy, f.control)
 	g := l.Graph
 	for n := g.Hosts; n < g.Nodes(); n++ {
-		made, err := f.fromSwitch(l, n)
+		sw, err := f.fromSwitch(l, n)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", g.Names[n], err)
 		}
-		f.switches = append(f.switches, made)
+		f.switches = append(f.switches, sw)
 	}
 	for i := range g.Links {
 		k := &g.Links[i]
 		metres := metresFor(k.Delay)
 		if delay(metres) != k.Delay {
-			f.omit("%s: a delay of %s is no cable of whole metres: %d m are written", g.LinkName(i), k.Delay, metres)
+			f.omit("%s: delay %s is not a whole number of metres; using %d m", g.LinkName(i), k.Delay, metres)
 		}
 		c := cable{rate: k.Rate, metres: metres}
 		for _, end := range [2][2]int{{k.A, k.PortA}, {k.B, k.PortB}} {
@@ -66,28 +66,29 @@ func fromLayout(l *layout.Layout) (*fabric, error) {
 	return f, nil
 }
 
-// metresFor is the cable of a delay, at 1.98e8 m/s.
+// metresFor returns the cable length for a delay, at 1.98e8 m/s and at least defaultMetres.
 func metresFor(d units.Time) int64 {
-	return max(shortest, int64(d)*198/1_000_000)
+	return max(defaultMetres, int64(d)*198/1_000_000)
 }
 
+// fromSwitch returns the settings of the switch with node number at.
 func (f *fabric) fromSwitch(l *layout.Layout, at int) (*node, error) {
 	s := l.SwitchAt(at)
 	n := &node{name: l.Graph.Names[at]}
 	policy, ok := s.Policy.Params.(*buffer.ChipParams)
 	if !ok {
-		return nil, fmt.Errorf("policy %s has no counterpart; allowed: %s", s.Policy.Name, policyName)
+		return nil, fmt.Errorf("policy %s has no SONiC equivalent (expected policy %s)", s.Policy.Name, policyName)
 	}
 	n.set = settings{
 		size: s.Buffer.Size, cell: s.Buffer.Cell, perPacket: s.Buffer.PerPacket, pool: s.Buffer.HeadroomPool, partitions: int64(max(1, s.Buffer.Partitions)),
-		egressLossless: policy.EgressLossless, egressLimit: policy.LosslessLimit, egressLossy: policy.EgressLossy, mtu: s.MTU,
+		egressLossless: policy.EgressLossless, egressLimit: policy.LosslessLimit, egressLossy: policy.EgressLossy,
 	}
 	var err error
 	if n.set.alphaLossy, err = exponent("alpha_lossy", policy.AlphaLossy); err != nil {
 		return nil, err
 	}
 	if s.Buffer.PrivatePerQueue > 0 {
-		return nil, fmt.Errorf("buffer.private_per_queue is %s; allowed: 0B, and minimum of flow_control", s.Buffer.PrivatePerQueue)
+		return nil, fmt.Errorf("buffer.private_per_queue is %s (expected 0B); fix: set flow_control.minimum instead", s.Buffer.PrivatePerQueue)
 	}
 	if w, ok := s.Deadlock.Params.(*deadlock.WatchdogParams); ok {
 		n.set.watchdog = watchdog{w.Action, int64(w.Polling / units.Millisecond), int64(w.Detection / units.Millisecond), int64(w.Restoration / units.Millisecond)}
@@ -102,14 +103,15 @@ func (f *fabric) fromSwitch(l *layout.Layout, at int) (*node, error) {
 	return n, nil
 }
 
+// fromPort returns the settings of a port; policy supplies the default alpha.
 func (f *fabric) fromPort(s *layout.Setting, policy *buffer.ChipParams) (portSettings, error) {
-	p := portSettings{processing: s.PFC.Processing}
+	p := portSettings{mtu: s.MTU, processing: s.PFC.Processing}
 	flow, ok := s.FlowControl.Params.(*flowctl.SONiCParams)
 	if !ok {
-		return p, fmt.Errorf("flow control %s has no counterpart; allowed: sonic", s.FlowControl.Name)
+		return p, fmt.Errorf("flow control %s has no SONiC equivalent (expected flow control sonic)", s.FlowControl.Name)
 	}
 	if flow.Headroom.Rule != link.RuleBytes {
-		return p, fmt.Errorf("headroom is no size; allowed: bytes")
+		return p, fmt.Errorf("headroom is computed by a rule (expected a size in bytes)")
 	}
 	p.headroom, p.xon, p.offset, p.minimum, p.borrow = flow.Headroom.Bytes, flow.Xon, flow.Offset, flow.Minimum, flow.Borrow
 	alpha := flow.Alpha
@@ -137,13 +139,13 @@ func (f *fabric) fromPort(s *layout.Setting, policy *buffer.ChipParams) (portSet
 		if w := q / perWeight; w*perWeight == q && w >= 1 && w <= 100 {
 			p.weights[id] = int64(w)
 		} else {
-			f.omit("a quantum of %s is no weight from 1 to 100, of %s each", q, perWeight)
+			f.omit("quantum %s is not a multiple of %s with a weight of 1 to 100", q, perWeight)
 		}
 	}
 	return p, nil
 }
 
-// exponent is that of a power of two.
+// exponent returns n for a ratio of 2^n. Errors name the key.
 func exponent(key string, r units.Ratio) (int64, error) {
 	if r.Den > 0 && r.Num > 0 {
 		switch {
@@ -153,5 +155,5 @@ func exponent(key string, r units.Ratio) (int64, error) {
 			return -int64(bits.TrailingZeros64(uint64(r.Den / r.Num))), nil
 		}
 	}
-	return 0, fmt.Errorf("%s is %d/%d; allowed: powers of 2 from 1/256 to 128", key, r.Num, r.Den)
+	return 0, fmt.Errorf("%s is %d/%d (expected a power of 2 from 1/256 to 128)", key, r.Num, r.Den)
 }

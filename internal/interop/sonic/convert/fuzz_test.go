@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// Whatever can be read becomes a scenario that can be read, or an error.
+// A readable configuration gives an error or a valid scenario.
 func FuzzScenario(f *testing.F) {
 	data, err := os.ReadFile("../rules/testdata/sound.json")
 	if err != nil {
@@ -24,12 +24,12 @@ func FuzzScenario(f *testing.F) {
 			return
 		}
 		done := sonic.Complete(s, &list[int(which)%len(list)], nil, 0)
-		made, _, err := Scenario("fuzzed", []*sonic.Completed{done}, nil)
+		made, err := Scenario("fuzzed", []*sonic.Completed{done}, nil)
 		if err != nil {
 			return
 		}
-		if _, err := scenario.Parse("made.yaml", made); err != nil {
-			t.Fatalf("%v\n%s", err, made)
+		if _, err := scenario.Parse("made.yaml", made.Text); err != nil {
+			t.Fatalf("%v\n%s", err, made.Text)
 		}
 	})
 }

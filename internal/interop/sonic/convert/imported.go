@@ -6,65 +6,68 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/interop/sonic"
-	"github.com/xoff-net/xoff/internal/interop/sonic/rules"
 )
 
-// Scenario makes a scenario of switches. Left is what has no counterpart in it.
-func Scenario(name string, switches []*sonic.Completed, wires []sonic.Wire) (text []byte, left []string, err error) {
-	f := &fabric{name: cleaned(name)}
-	// Names may become others; what is exported is imported again in this order.
+// Imported is a scenario made from switch configurations.
+type Imported struct {
+	Text    []byte   // YAML
+	Omitted []string // settings without an equivalent in a scenario, one line each
+	Assumed []string // ports with assumed hosts, one line for each switch
+}
+
+// Scenario converts switches to a scenario.
+func Scenario(name string, switches []*sonic.Completed, wires []sonic.Wire) (*Imported, error) {
+	f := &fabric{name: nodeName(name)}
+	// Node names can differ from switch names; sort by node name, so that importing an
+	// exported fabric gives the same order.
 	switches = slices.Clone(switches)
-	slices.SortStableFunc(switches, func(a, b *sonic.Completed) int { return sonic.Natural(cleaned(a.Name), cleaned(b.Name)) })
+	slices.SortStableFunc(switches, func(a, b *sonic.Completed) int { return sonic.Natural(nodeName(a.Name), nodeName(b.Name)) })
 	for _, s := range switches {
 		for _, m := range s.Mistakes {
-			if m.Kind != sonic.Odd {
-				return nil, nil, m.Place.Errorf("%s (xoff check lists all mistakes)", m.What)
+			if m.Kind != sonic.Unportable {
+				return nil, m.Location.Errorf("%s; fix: run xoff check to list all mistakes", m.What)
 			}
 		}
 	}
 	f.classes(switches)
 	if len(f.lossless) == 0 {
-		return nil, nil, sonic.Place{File: switches[0].File, Table: "PORT_QOS_MAP"}.Errorf("no switch has lossless priorities; allowed: pfc_enable with priority groups that have headroom")
+		return nil, sonic.Location{File: switches[0].File, Table: "PORT_QOS_MAP"}.Errorf("no switch has lossless priorities (expected pfc_enable, and priority groups with headroom)")
 	}
 	at := f.nodes(switches)
-	f.cables(switches, wires, at)
-	if err := f.hosts(); err != nil {
-		return nil, nil, err
+	f.cables(switches, at, hostTier(switches, wires))
+	if err := f.checkNodes(); err != nil {
+		return nil, err
 	}
 	for i, s := range switches {
-		if err := f.describe(f.switches[i], s); err != nil {
-			return nil, nil, err
+		if err := f.fillSettings(f.switches[i], s); err != nil {
+			return nil, err
 		}
 	}
-	text = f.yaml() // which may leave out something, too
-	return text, f.left, nil
+	text := f.yaml() // may omit settings, too
+	return &Imported{text, f.omitted, f.assumed}, nil
 }
 
-// classes finds out what traffic classes are for. A class of a scenario is a
-// traffic class, with the priority group and the queue of its number.
+// classes sorts traffic classes into lossless, lossy and control. A class of a scenario
+// is a traffic class whose priority group and queue have the same number.
 func (f *fabric) classes(switches []*sonic.Completed) {
 	var lossless, used, strict [sonic.Classes]bool
 	for _, s := range switches {
 		for _, p := range s.Ports {
 			for tc := range sonic.Classes {
 				used[tc] = used[tc] || len(s.DSCPs(p, tc)) > 0
-				g, ok := s.GroupOf(p, tc)
+				g, _ := s.GroupOf(p, tc)
 				q, there := s.QueueOf(p, tc)
-				if ok && there && s.Lossless(p, g) {
+				if s.LosslessClasses(p).Has(tc) {
 					lossless[tc] = true
-					if g != tc || q != tc {
-						f.omit("%s: traffic class %d has priority group %d and queue %d: a class of a scenario has one number", s.Name, tc, g, q)
+					if mapped := p.QoS != nil && p.QoS.ToPG != nil; mapped && there && (g != tc || q != tc) {
+						f.omit("%s: traffic class %d has priority group %d and queue %d; a scenario uses the same number for all three", s.Name, tc, g, q)
 					}
 				}
-				if there && p.Served[q] != nil && p.Served[q].Scheduler.Strict() {
+				if there && p.Service[q] != nil && p.Service[q].Scheduler.Strict() {
 					strict[tc] = true
-				}
-			}
-			if p.QoS == nil || p.QoS.ToPG == nil { // no map: priority groups have the number of their class
-				for g := range sonic.Classes {
-					lossless[g] = lossless[g] || s.Lossless(p, g)
 				}
 			}
 		}
@@ -89,14 +92,14 @@ func (f *fabric) classes(switches []*sonic.Completed) {
 	}
 }
 
-// where is a port of the fabric.
-type where struct{ node, port int }
+// portIndex identifies a port of the fabric.
+type portIndex struct{ node, port int }
 
-// nodes numbers switches and those of their ports that can be cabled.
+// nodes adds the switches and returns the switch index of each usable port.
 func (f *fabric) nodes(switches []*sonic.Completed) map[*sonic.Port]int {
 	at := map[*sonic.Port]int{}
 	for i, s := range switches {
-		n := &node{name: cleaned(s.Name), chip: s.Chip.Name, file: filepath.Base(s.File)}
+		n := &node{name: nodeName(s.Name), chip: s.Chip.Name, file: filepath.Base(s.File)}
 		for _, p := range s.Ports {
 			switch {
 			case p.Speed == 0:
@@ -112,8 +115,8 @@ func (f *fabric) nodes(switches []*sonic.Completed) map[*sonic.Port]int {
 	return at
 }
 
-// cleaned makes a name of a node of any text.
-func cleaned(name string) string {
+// nodeName turns any text into a valid node name.
+func nodeName(name string) string {
 	out := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
 			return r
@@ -126,21 +129,20 @@ func cleaned(name string) string {
 	return out[:min(len(out), 50)]
 }
 
-// cables lists links in the order of ports; what is joined to nothing has a host.
-func (f *fabric) cables(switches []*sonic.Completed, wires []sonic.Wire, at map[*sonic.Port]int) {
-	other := map[*sonic.Port]*sonic.Wire{}
-	for i := range wires {
-		other[wires[i].A.Port], other[wires[i].B.Port] = &wires[i], &wires[i]
-	}
-	index := map[*sonic.Port]where{}
-	add := func(p *sonic.Port, rate units.Rate, metres int64) where {
+// cables adds links in the order of ports. A port with a neighbour that is not one of the
+// switches has a host. A port without any neighbour gets an assumed host if its switch is in
+// the tier of hosts.
+func (f *fabric) cables(switches []*sonic.Completed, at map[*sonic.Port]int, tier []bool) {
+	index := map[*sonic.Port]portIndex{}
+	add := func(p *sonic.Port, rate units.Rate, metres int64) portIndex {
 		n := f.switches[at[p]]
-		w := where{at[p], len(n.ports)}
+		w := portIndex{at[p], len(n.ports)}
 		n.ports = append(n.ports, port{name: p.Name, rate: rate, metres: metres})
 		index[p] = w
 		return w
 	}
-	for _, s := range switches {
+	for i, s := range switches {
+		var assumed, bare []string
 		for _, p := range s.Ports {
 			if _, cabled := at[p]; !cabled {
 				continue
@@ -148,10 +150,17 @@ func (f *fabric) cables(switches []*sonic.Completed, wires []sonic.Wire, at map[
 			if _, done := index[p]; done {
 				continue
 			}
-			w := other[p]
-			if w == nil {
+			w := p.Wire
+			switch {
+			case w == nil && p.Peer == nil && !tier[i]:
+				bare = append(bare, p.Name)
+				continue
+			case w == nil:
 				a := add(p, p.Speed, metresOf(p))
 				f.links = append(f.links, cable{a.node, a.port, -1, 0, p.Speed, metresOf(p)})
+				if p.Peer == nil {
+					assumed = append(assumed, p.Name)
+				}
 				continue
 			}
 			q := w.B.Port
@@ -159,38 +168,40 @@ func (f *fabric) cables(switches []*sonic.Completed, wires []sonic.Wire, at map[
 				q = w.A.Port
 			}
 			if _, cabled := at[q]; !cabled {
-				f.omit("%s: port %s leads to %s, which has no speed", s.Name, p.Name, q.Name)
+				f.omit("%s: port %s is cabled to %s, which has no speed", s.Name, p.Name, q.Name)
 				continue
 			}
-			metres := w.Metres
-			if metres == 0 {
-				metres = max(metresOf(p), metresOf(q))
-			}
-			if metresOf(p) != metresOf(q) {
-				f.omit("%s: the cable of %s is %d m long at one end and %d m at the other", s.Name, p.Name, metresOf(p), metresOf(q))
+			rate, _ := p.Link()
+			metres := metresOf(p)
+			if own, far := p.Cable, q.Cable; own == nil || far == nil || own.Metres != far.Metres {
+				f.omit("%s: the ends of the cable of %s have different lengths; using %d m", s.Name, p.Name, metres)
 			}
 			if p.Speed != q.Speed {
-				f.omit("%s: port %s runs at %s, its peer at %s: the slower counts", s.Name, p.Name, p.Speed, q.Speed)
+				f.omit("%s: port %s runs at %s, its peer at %s; using the lower rate", s.Name, p.Name, p.Speed, q.Speed)
 			}
-			rate := min(p.Speed, q.Speed)
 			a, b := add(p, rate, metres), add(q, rate, metres)
 			f.links = append(f.links, cable{a.node, a.port, b.node, b.port, rate, metres})
+		}
+		if len(assumed) > 0 {
+			f.assumed = append(f.assumed, fmt.Sprintf("%s: %s", s.Name, strings.Join(assumed, ", ")))
+		}
+		if len(bare) > 0 {
+			f.omit("%s: ports without a neighbour get no host, because the switch connects switches: %s", s.Name, strings.Join(bare, ", "))
 		}
 	}
 }
 
-// shortest is the cable of a port that says nothing, in metres.
-const shortest = 1
+// defaultMetres is the cable length of a port without one.
+const defaultMetres = 1
 
 func metresOf(p *sonic.Port) int64 {
-	if p.Cable == nil || p.Cable.Metres == 0 {
-		return shortest
-	}
-	return p.Cable.Metres
+	_, metres := p.Link()
+	return max(defaultMetres, metres)
 }
 
-// hosts checks that there is somebody to send.
-func (f *fabric) hosts() error {
+// checkNodes checks that there are two hosts, that names are unique, that every switch has
+// a port, and that the fabric is connected.
+func (f *fabric) checkNodes() error {
 	n := 0
 	for i := range f.links {
 		if f.links[i].b < 0 {
@@ -198,23 +209,23 @@ func (f *fabric) hosts() error {
 		}
 	}
 	if n < 2 {
-		return fmt.Errorf("%d ports lead to no switch, and so to a host; allowed: at least 2", n)
+		return fmt.Errorf("%d ports can have hosts (expected at least 2 ports that are not cabled to a switch)", n)
 	}
 	seen := map[string]bool{}
 	for _, s := range f.switches {
 		if seen[s.name] {
-			return fmt.Errorf("two switches would be called %s; allowed: names that differ in letters, digits and _", s.name)
+			return fmt.Errorf("two switches would have the name %s (expected names that differ in letters, digits or _)", s.name)
 		}
 		seen[s.name] = true
 		if len(s.ports) == 0 {
-			return fmt.Errorf("%s: no port of %s is up and has a speed; allowed: at least one", s.file, s.name)
+			return fmt.Errorf("%s: no port of %s is up and has a speed (expected at least one)", s.file, s.name)
 		}
 	}
-	return f.joined()
+	return f.connected()
 }
 
-// joined checks that cables lead from every switch to every other.
-func (f *fabric) joined() error {
+// connected checks that every switch can be reached from every other.
+func (f *fabric) connected() error {
 	next := make([][]int, len(f.switches))
 	for i := range f.links {
 		if c := &f.links[i]; c.b >= 0 {
@@ -234,20 +245,20 @@ func (f *fabric) joined() error {
 		}
 	}
 	if i := slices.Index(reached, false); i >= 0 {
-		return fmt.Errorf("%s: no cables lead from %s to %s; allowed: switches that DEVICE_NEIGHBOR, LLDP_ENTRY_TABLE or --cables join", f.switches[i].file, f.switches[0].name, f.switches[i].name)
+		return fmt.Errorf("%s: there is no path from %s to %s (expected cables in DEVICE_NEIGHBOR, LLDP_ENTRY_TABLE or --cables)", f.switches[i].file, f.switches[0].name, f.switches[i].name)
 	}
 	return nil
 }
 
-// describe fills in the settings of a switch.
-func (f *fabric) describe(n *node, s *sonic.Completed) error {
+// fillSettings fills in the settings of a switch and its ports.
+func (f *fabric) fillSettings(n *node, s *sonic.Completed) error {
 	set := &n.set
 	set.cell = s.Chip.Cell.Bytes()
 	if s.Chip.Packet.N < s.Chip.Cell.N {
-		set.cell, set.perPacket = 1, s.Chip.Packet.Bytes()-64 // bytes count, and a price for each frame
+		set.cell, set.perPacket = 1, s.Chip.Packet.Bytes()-64 // count bytes, plus a fixed charge per frame
 	}
 	if set.partitions = s.Chip.Partitions.N; set.partitions > int64(len(n.ports)) {
-		f.omit("%s: %d parts of the chip are more than it has ports", n.name, set.partitions)
+		f.omit("%s: the chip has %d partitions, more than ports", n.name, set.partitions)
 		set.partitions = 1
 	}
 	var pool *sonic.Pool
@@ -257,32 +268,34 @@ func (f *fabric) describe(n *node, s *sonic.Completed) error {
 	}
 	for i := range n.ports {
 		p := by[n.ports[i].name]
-		if first := f.portSettings(&n.ports[i], s, p); first != nil && first.Pool != nil {
+		if first := f.fillPort(&n.ports[i], s, p); first != nil && first.Pool != nil {
 			pool = first.Pool
 		}
-		set.mtu = max(set.mtu, p.MTU)
 	}
 	f.inherit(n)
 	if pool != nil {
 		if s.SharedPart(pool) == 0 {
-			at := pool.Place
+			at := pool.Location
 			at.Field = "size"
-			return at.Errorf("leaves nothing to share on %s; allowed: more than headroom pool and minimums, --memory where the switch computes it, or the right --chip", s.Chip.Name)
+			return at.Errorf("leaves no shared buffer on %s (expected more than headroom pool and minimums); fix: check --chip, or set --memory if the switch computes the size", s.Chip.Name)
 		}
 		set.pool = pool.Xoff
-		set.size = s.SharedPart(pool)*units.Bytes(s.Chip.Partitions.N) + set.pool + n.taken(len(f.lossless))
+		set.size = s.SharedPart(pool)*units.Bytes(s.Chip.Partitions.N) + set.pool + n.reserved(len(f.lossless))
 	}
-	f.egress(n, s, pool)
-	f.watch(n, s)
-	f.leave(s)
+	f.fillEgress(n, s, pool)
+	f.fillWatchdog(n, s)
+	f.omitUnsupported(s)
 	return nil
 }
 
-// portSettings are those of the first lossless class; it returns its profile.
-func (f *fabric) portSettings(to *port, s *sonic.Completed, p *sonic.Port) *sonic.Profile {
+// fillPort fills in a port's settings from the lossless profile with the least headroom, and
+// returns that profile.
+func (f *fabric) fillPort(to *port, s *sonic.Completed, p *sonic.Port) *sonic.Profile {
 	set := &to.set
-	set.processing = to.rate.TxTime(sonic.Response(to.rate))
+	set.mtu = p.MTU
+	set.processing = to.rate.TxTime(sonic.ResponseBytes(to.rate))
 	var first *sonic.Profile
+	differs := false
 	for _, tc := range f.lossless {
 		g, ok := s.GroupOf(p, tc)
 		if !ok {
@@ -292,48 +305,51 @@ func (f *fabric) portSettings(to *port, s *sonic.Completed, p *sonic.Port) *soni
 			continue
 		}
 		profile := p.PG[g].Profile
-		if first != nil && profile != first {
-			f.omit("%s: %s has more than one lossless profile: %s is used for all classes", s.Name, p.Name, first.Name)
-			continue
+		differs = differs || first != nil && profile != first
+		if first == nil || profile.Xoff < first.Xoff {
+			first = profile
 		}
-		first = profile
+	}
+	if differs {
+		f.omit("%s: %s has more than one lossless profile; using %s for all classes", s.Name, p.Name, first.Name)
 	}
 	if first != nil {
 		set.headroom, set.xon, set.offset = first.Xoff, first.Xon, first.XonOffset
 		set.minimum, set.alpha = s.Minimum(first), first.DynamicTh
 		set.borrow = s.Chip.PortHeadroom && first.Pool != nil && first.Pool.Xoff > 0
 		if !first.HasDynamic {
-			f.omit("%s: %s has static_th: alpha 1 is used", s.Name, first.Name)
+			f.omit("%s: %s has static_th; using alpha 1", s.Name, first.Name)
 		}
-		f.marks(set, s, p)
+		f.fillECN(set, s, p)
 	}
 	for _, tc := range append(append([]int{}, f.lossless...), f.lossy...) {
 		q, ok := s.QueueOf(p, tc)
 		if !ok {
 			q = tc
 		}
-		if served := p.Served[q]; served != nil && served.Scheduler != nil && !served.Scheduler.Strict() {
-			set.weights[tc] = served.Scheduler.Weight
+		if service := p.Service[q]; service != nil && service.Scheduler != nil && !service.Scheduler.Strict() {
+			set.weights[tc] = service.Scheduler.Weight
 		}
 	}
 	return first
 }
 
-// marks takes the thresholds of green frames of the first lossless queue.
-func (f *fabric) marks(set *portSettings, s *sonic.Completed, p *sonic.Port) {
+// fillECN takes the marking thresholds of the first enabled colour of the first lossless
+// queue.
+func (f *fabric) fillECN(set *portSettings, s *sonic.Completed, p *sonic.Port) {
 	q, ok := s.QueueOf(p, f.lossless[0])
 	if !ok {
 		q = f.lossless[0]
 	}
-	if p.Served[q] == nil || p.Served[q].WRED == nil {
+	if p.Service[q] == nil || p.Service[q].WRED == nil {
 		return
 	}
-	w := p.Served[q].WRED
+	w := p.Service[q].WRED
 	for i, c := range w.Colour {
 		if c.Enabled && w.ECN != "ecn_none" {
 			set.kmin, set.kmax, set.pmax = c.Min, c.Max, c.Probability
 			if i > 0 || w.ECN != "ecn_all" {
-				f.omit("%s: %s marks by colour: thresholds of %s frames are used for all", s.Name, w.Name, sonic.Colours[i])
+				f.omit("%s: %s marks by colour; using the thresholds of %s frames for all", s.Name, w.Name, sonic.Colours[i])
 			}
 			return
 		}
@@ -343,8 +359,8 @@ func (f *fabric) marks(set *portSettings, s *sonic.Completed, p *sonic.Port) {
 	}
 }
 
-// inherit gives ports without lossless priority groups the settings of the others:
-// in a scenario every port has all classes.
+// inherit gives ports without lossless priority groups the most common settings: in a
+// scenario every port has all classes.
 func (f *fabric) inherit(n *node) {
 	var have []port
 	for _, p := range n.ports {
@@ -355,19 +371,22 @@ func (f *fabric) inherit(n *node) {
 	if len(have) == 0 || len(have) == len(n.ports) {
 		return
 	}
-	most := usual(have, func(p *port) portSettings { return p.set })
+	most := mostCommon(have, func(p *port) portSettings { return p.set })
 	for i := range n.ports {
 		if p := &n.ports[i]; p.set.headroom == 0 {
-			f.omit("%s: port %s has no lossless priority group: it is given that of other ports", n.name, p.name)
-			processing := p.set.processing
+			f.omit("%s: port %s has no lossless priority group; using the settings of other ports", n.name, p.name)
+			own := p.set
 			p.set = most
-			p.set.processing = processing
+			p.set.processing, p.set.mtu = own.processing, own.mtu
+			// The port is not lossless: its cable must not make a finding of the headroom.
+			d := delay(p.metres)
+			p.set.headroom = max(p.set.headroom, link.Least(&link.Port{Rate: p.rate, DelayIn: d, DelayOut: d, MTU: own.mtu}))
 		}
 	}
 }
 
-// egress takes pools of the egress side.
-func (f *fabric) egress(n *node, s *sonic.Completed, ingress *sonic.Pool) {
+// fillEgress fills in the egress pools.
+func (f *fabric) fillEgress(n *node, s *sonic.Completed, ingress *sonic.Pool) {
 	n.set.alphaLossy = 0
 	for _, p := range s.Ports {
 		for _, tc := range f.lossless {
@@ -377,7 +396,7 @@ func (f *fabric) egress(n *node, s *sonic.Completed, ingress *sonic.Pool) {
 					n.set.egressLimit = profile.StaticTh
 				}
 				if profile.HasDynamic && profile.DynamicTh < 7 {
-					f.omit("%s: dynamic_th of %s: a lossless queue may have all of its pool", s.Name, profile.Name)
+					f.omit("%s: dynamic_th of %s; a lossless queue may use its whole pool", s.Name, profile.Name)
 				}
 			}
 		}
@@ -387,7 +406,7 @@ func (f *fabric) egress(n *node, s *sonic.Completed, ingress *sonic.Pool) {
 				if profile.HasDynamic {
 					n.set.alphaLossy = profile.DynamicTh
 				} else {
-					f.omit("%s: static_th of %s: alpha 1 is used", s.Name, profile.Name)
+					f.omit("%s: static_th of %s; using alpha 1", s.Name, profile.Name)
 				}
 			}
 		}
@@ -401,8 +420,8 @@ func profileAt(s *sonic.Completed, p *sonic.Port, tc int) *sonic.Profile {
 	return nil
 }
 
-// watch takes the watchdog of most ports.
-func (f *fabric) watch(n *node, s *sonic.Completed) {
+// fillWatchdog takes the most common watchdog of the ports.
+func (f *fabric) fillWatchdog(n *node, s *sonic.Completed) {
 	var list []watchdog
 	for _, p := range s.Ports {
 		if p.Watchdog != nil {
@@ -412,10 +431,10 @@ func (f *fabric) watch(n *node, s *sonic.Completed) {
 	if len(list) == 0 {
 		return
 	}
-	w := usual(list, func(w *watchdog) watchdog { return *w })
+	w := mostCommon(list, func(w *watchdog) watchdog { return *w })
 	for _, o := range list {
 		if o != w {
-			f.omit("%s: ports have different watchdogs: that of most is used", s.Name)
+			f.omit("%s: ports have different watchdogs; using the most common one", s.Name)
 		}
 	}
 	if w.poll <= 0 {
@@ -423,14 +442,14 @@ func (f *fabric) watch(n *node, s *sonic.Completed) {
 	}
 	if w.restoration == 0 {
 		w.restoration = 60000
-		f.omit("%s: queues that the watchdog has stopped are restored after 60 s, not never", s.Name)
+		f.omit("%s: the watchdog has no restoration_time; it restores queues after 60 s", s.Name)
 	}
 	w.detection, w.restoration = max(w.detection, w.poll), max(w.restoration, w.poll)
 	n.set.watchdog = w
 }
 
-// leave notes tables that have no counterpart.
-func (f *fabric) leave(s *sonic.Completed) {
+// omitUnsupported records tables and fields without an equivalent.
+func (f *fabric) omitUnsupported(s *sonic.Completed) {
 	lists := false
 	for _, p := range s.Ports {
 		lists = lists || p.Ingress != nil || p.Egress != nil
@@ -439,11 +458,11 @@ func (f *fabric) leave(s *sonic.Completed) {
 		}
 	}
 	if lists {
-		f.omit("%s: limits of ports (BUFFER_PORT_INGRESS_PROFILE_LIST, BUFFER_PORT_EGRESS_PROFILE_LIST)", s.Name)
+		f.omit("%s: port limits (BUFFER_PORT_INGRESS_PROFILE_LIST, BUFFER_PORT_EGRESS_PROFILE_LIST)", s.Name)
 	}
 	for _, p := range s.Pools {
 		if p.Ingress && p.Name != "ingress_lossless_pool" {
-			f.omit("%s: pool %s: lossy frames are held in the shared segment", s.Name, p.Name)
+			f.omit("%s: pool %s; lossy frames are stored in the shared segment", s.Name, p.Name)
 		}
 	}
 	for _, x := range s.Schedulers {
@@ -456,13 +475,13 @@ func (f *fabric) leave(s *sonic.Completed) {
 			f.omit("%s: trimming of %s", s.Name, p.Name)
 		}
 	}
-	if s.Elsewhere > 0 {
-		f.omit("%s: %d queues of other switches of the chassis", s.Name, s.Elsewhere)
+	if s.RemoteQueues > 0 {
+		f.omit("%s: %d queues of other switches of the chassis", s.Name, s.RemoteQueues)
 	}
 	if len(s.Unread) > 0 {
 		f.omit("%s: tables %s", s.Name, strings.Join(s.Unread, ", "))
 	}
 }
 
-// delay is that of a cable.
-func delay(metres int64) units.Time { return rules.Delay(metres) }
+// delay returns the delay of a cable.
+func delay(metres int64) units.Time { return sonic.Delay(metres) }

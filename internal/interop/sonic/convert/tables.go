@@ -18,15 +18,15 @@ type File struct {
 	Text   []byte
 }
 
-// Configurations makes configurations of the switches of a scenario. Chip says
-// which chip a switch has; left is what has no counterpart.
-func Configurations(l *layout.Layout, chip func(name string) (*chips.Chip, error)) (files []File, left []string, err error) {
+// Configurations converts the switches of a scenario to SONiC configurations. Chip returns
+// the chip of a switch. The second result lists settings without an equivalent.
+func Configurations(l *layout.Layout, chip func(name string) (*chips.Chip, error)) (files []File, omitted []string, err error) {
 	f, err := fromLayout(l)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(f.lossless) == 0 {
-		return nil, nil, fmt.Errorf("classes: none is lossless; allowed: at least one")
+		return nil, nil, fmt.Errorf("classes: no class is lossless (expected at least one)")
 	}
 	for i, n := range f.switches {
 		c, err := chip(n.name)
@@ -44,10 +44,10 @@ func Configurations(l *layout.Layout, chip func(name string) (*chips.Chip, error
 		}
 		files = append(files, File{n.name, append(text, '\n')})
 	}
-	return files, f.left, nil
+	return files, f.omitted, nil
 }
 
-// fits tells whether a switch can be one with a chip.
+// fits checks that a chip can have the switch's settings.
 func (n *node) fits(c *chips.Chip) error {
 	cell, perPacket := c.Cell.Bytes(), units.Bytes(0)
 	if c.Packet.N < c.Cell.N {
@@ -55,28 +55,28 @@ func (n *node) fits(c *chips.Chip) error {
 	}
 	switch {
 	case n.set.cell != cell || n.set.perPacket != perPacket:
-		return fmt.Errorf("buffer.cell is %s and per_packet %s, but those of chip %s are %s and %s; allowed: the right --chip", n.set.cell, n.set.perPacket, c.Name, cell, perPacket)
+		return fmt.Errorf("buffer.cell is %s and per_packet %s, but chip %s has %s and %s; fix: choose the matching --chip", n.set.cell, n.set.perPacket, c.Name, cell, perPacket)
 	case n.set.partitions != c.Partitions.N && n.set.partitions != 1:
-		return fmt.Errorf("buffer.partitions is %d, but chip %s has %d; allowed: the right --chip", n.set.partitions, c.Name, c.Partitions.N)
+		return fmt.Errorf("buffer.partitions is %d, but chip %s has %d; fix: choose the matching --chip", n.set.partitions, c.Name, c.Partitions.N)
 	}
 	for i, p := range n.ports {
 		if p.set.headroom <= 0 {
-			return fmt.Errorf("port%d has no headroom; allowed: some for every port", i)
+			return fmt.Errorf("port%d has no headroom (expected headroom at every port)", i)
 		}
 	}
 	return nil
 }
 
-// tables are those of one switch that is written.
+// tables builds the configuration of one switch.
 type tables struct {
 	*fabric
 	*node
 	chip *chips.Chip
-	at   int
+	at   int // index of the switch
 	all  map[string]map[string]map[string]string
 }
 
-// set adds fields: names and values in turn.
+// set adds fields to an entry: alternating names and values.
 func (t *tables) set(table, key string, fields ...string) {
 	if t.all[table] == nil {
 		t.all[table] = map[string]map[string]string{}
@@ -91,8 +91,8 @@ func (t *tables) set(table, key string, fields ...string) {
 
 const losslessPool = "ingress_lossless_pool"
 
-// one is the name of all objects of which there is one.
-const one = "AZURE"
+// sharedName is the name of entries that all ports share.
+const sharedName = "AZURE"
 
 func (t *tables) fill() {
 	sku, platform := "xoff-"+t.chip.Name, "x86_64-xoff-r0"
@@ -111,23 +111,23 @@ func (t *tables) fill() {
 	t.neighbours()
 }
 
-// maps writes those that all ports share. Every class has the code point of its
-// class selector.
+// maps adds the maps that all ports share. Every class has the code point of its class
+// selector.
 func (t *tables) maps() {
-	elsewhere := 0
-	for slices.Contains(t.lossless, elsewhere) {
-		elsewhere++
+	lossyGroup := 0
+	for slices.Contains(t.lossless, lossyGroup) {
+		lossyGroup++
 	}
 	for _, tc := range slices.Concat(t.lossless, t.lossy, t.control) {
 		k := strconv.Itoa(tc)
-		t.set("DSCP_TO_TC_MAP", one, strconv.Itoa(8*tc), k)
-		t.set("TC_TO_QUEUE_MAP", one, k, k)
-		t.set("MAP_PFC_PRIORITY_TO_QUEUE", one, k, k)
-		group := strconv.Itoa(elsewhere)
+		t.set("DSCP_TO_TC_MAP", sharedName, strconv.Itoa(8*tc), k)
+		t.set("TC_TO_QUEUE_MAP", sharedName, k, k)
+		t.set("MAP_PFC_PRIORITY_TO_QUEUE", sharedName, k, k)
+		group := strconv.Itoa(lossyGroup)
 		if slices.Contains(t.lossless, tc) {
 			group = k
 		}
-		t.set("TC_TO_PRIORITY_GROUP_MAP", one, k, group)
+		t.set("TC_TO_PRIORITY_GROUP_MAP", sharedName, k, group)
 	}
 	t.set("SCHEDULER", "control", "type", "STRICT")
 }
@@ -137,18 +137,18 @@ func (t *tables) port(i int) {
 	name := p.name
 	lanes := fmt.Sprintf("%d,%d,%d,%d", 4*i+1, 4*i+2, 4*i+3, 4*i+4)
 	fields := []string{"alias", fmt.Sprintf("et%d", i+1), "lanes", lanes, "speed", number(p.rate / units.Mbps), "admin_status", "up"}
-	if t.node.set.mtu > 0 {
-		fields = append(fields, "mtu", number(t.node.set.mtu))
+	if p.set.mtu > 0 {
+		fields = append(fields, "mtu", number(p.set.mtu))
 	}
 	t.set("PORT", name, fields...)
 	cable := fmt.Sprintf("%dm", p.metres)
-	t.set("CABLE_LENGTH", one, name, cable)
+	t.set("CABLE_LENGTH", sharedName, name, cable)
 	var list []string
 	for _, tc := range t.lossless {
 		list = append(list, strconv.Itoa(tc))
 	}
 	pfc := strings.Join(list, ",")
-	t.set("PORT_QOS_MAP", name, "dscp_to_tc_map", one, "tc_to_pg_map", one, "tc_to_queue_map", one, "pfc_to_queue_map", one, "pfc_enable", pfc, "pfcwd_sw_enable", pfc)
+	t.set("PORT_QOS_MAP", name, "dscp_to_tc_map", sharedName, "tc_to_pg_map", sharedName, "tc_to_queue_map", sharedName, "pfc_to_queue_map", sharedName, "pfc_enable", pfc, "pfcwd_sw_enable", pfc)
 	profile := t.profile(p, cable)
 	for _, tc := range t.lossless {
 		t.set("BUFFER_PG", fmt.Sprintf("%s|%d", name, tc), "profile", profile)
@@ -175,8 +175,8 @@ func (t *tables) port(i int) {
 	}
 }
 
-// profile returns the name of a port's lossless profile, which it writes. Ports
-// of one speed and cable may have different ones.
+// profile adds a port's lossless profile and returns its name. Ports with the same speed
+// and cable may have different profiles.
 func (t *tables) profile(p *port, cable string) string {
 	size := p.set.minimum
 	if t.node.set.pool == 0 {
@@ -202,7 +202,7 @@ func (t *tables) profile(p *port, cable string) string {
 	}
 }
 
-// queue writes the weight of a class.
+// queue adds the scheduler of a class.
 func (t *tables) queue(p *port, tc int) {
 	if w := p.set.weights[tc]; w > 0 {
 		name := fmt.Sprintf("weight_%d", w)
@@ -220,12 +220,13 @@ func (t *tables) wred(s *portSettings) string {
 	return name
 }
 
-// pools writes them by the dialect of the chip: all of the pool, or its shared part.
+// pools adds the pools. Depending on the chip's dialect, a size is the whole pool or its
+// shared part.
 func (t *tables) pools() {
 	s := &t.node.set
 	size := t.shared(t.node)
 	if t.chip.Dialect.Total {
-		size += s.pool + t.node.taken(len(t.lossless)) + units.Bytes(t.chip.PortCells.N*t.chip.Cell.N)*units.Bytes(len(t.ports))
+		size += s.pool + t.node.reserved(len(t.lossless)) + units.Bytes(t.chip.PortCells.N*t.chip.Cell.N)*units.Bytes(len(t.ports))
 	}
 	fields := []string{"type", "ingress", "mode", "dynamic", "size", number(size)}
 	if s.pool > 0 {

@@ -13,11 +13,11 @@ import (
 func (f *fabric) yaml() []byte {
 	b := &strings.Builder{}
 	line := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
-	line("# Made by xoff import sonic of configurations of switches.")
+	line("# Created by xoff import sonic from switch configurations.")
 	line("name: %s", f.name)
 	f.topology(line)
-	line("classes: # a class is a traffic class, with the priority group and the queue of its number")
-	line("  control: {ids: %s, kind: control}   # the strict queue: acknowledgements and congestion notices", ids(f.control))
+	line("classes: # a class is a traffic class; its priority group and queue have the same number")
+	line("  control: {ids: %s, kind: control}   # the strict queue: ACKs and congestion notifications", ids(f.control))
 	line("  lossless: {ids: %s, kind: lossless} # pfc_enable, and a priority group with headroom", ids(f.lossless))
 	if len(f.lossy) > 0 {
 		line("  lossy: {ids: %s, kind: lossy}       # DSCP_TO_TC_MAP", ids(f.lossy))
@@ -26,9 +26,12 @@ func (f *fabric) yaml() []byte {
 	line("hosts:")
 	line("  cc: {name: none} # the worst case; see xoff list cc")
 	f.workload(line)
-	if len(f.left) > 0 {
-		line("# Without a counterpart in a scenario:")
-		for _, s := range f.left {
+	for _, s := range f.assumed {
+		line("# Assumed hosts on ports without a neighbour: %s", s)
+	}
+	if len(f.omitted) > 0 {
+		line("# Not in this scenario:")
+		for _, s := range f.omitted {
 			line("# - %s", s)
 		}
 	}
@@ -51,7 +54,7 @@ func (f *fabric) topology(line printer) {
 	line("  name: custom")
 	line("  hosts: [%s] # on ports without a neighbour", strings.Join(hosts, ", "))
 	line("  switches: [%s]", strings.Join(names, ", "))
-	line("  links: # DEVICE_NEIGHBOR; rates of PORT; delays of CABLE_LENGTH at 1.98e8 m/s")
+	line("  links: # from DEVICE_NEIGHBOR; rates from PORT; delays from CABLE_LENGTH at 1.98e8 m/s")
 	for i := range f.links {
 		l := &f.links[i]
 		a := f.switches[l.a]
@@ -64,16 +67,16 @@ func (f *fabric) topology(line printer) {
 	}
 }
 
-// switchKeys writes settings: those of most switches, then exceptions.
+// switchKeys writes the most common settings, then overrides for the other switches.
 func (f *fabric) switchKeys(line printer) {
 	type whole struct {
 		set  settings
 		port portSettings
 	}
 	of := func(n **node) whole {
-		return whole{(*n).set, usual((*n).ports, func(p *port) portSettings { return p.set })}
+		return whole{(*n).set, mostCommon((*n).ports, func(p *port) portSettings { return p.set })}
 	}
-	most := usual(f.switches, of)
+	most := mostCommon(f.switches, of)
 	from := f.switches[slices.IndexFunc(f.switches, func(n *node) bool { return of(&n) == most })]
 	line("switch: # %s, chip %s", from.file, from.chip)
 	for _, s := range f.keys(&most.set, true) {
@@ -102,24 +105,23 @@ func (f *fabric) switchKeys(line printer) {
 	}
 }
 
-// keys are those of a switch.
+// keys returns the keys of a switch.
 func (f *fabric) keys(s *settings, comments bool) []string {
 	list := []string{
 		fmt.Sprintf("buffer: {size: %s, cell: %s, per_packet: %s, partitions: %d, headroom_pool: %s}", exact(s.size), exact(s.cell), exact(s.perPacket), s.partitions, exact(s.pool)),
 		fmt.Sprintf("policy: {name: %s, alpha_lossy: %s, egress_lossless: %s, egress_lossless_limit: %s, egress_lossy: %s}", policyName, power(s.alphaLossy), exact(s.egressLossless), exact(s.egressLimit), exact(s.egressLossy)),
-		fmt.Sprintf("mtu: %s", exact(s.mtu)),
 	}
-	notes := []string{"shared part, headroom pool (xoff of the pool) and minimums; cell and parts are of the chip", "egress pools; dynamic_th and static_th of queues", "largest of PORT"}
+	notes := []string{"shared part, headroom pool (xoff of the pool) and minimums; cell and partitions of the chip", "egress pools; dynamic_th and static_th of queues"}
 	if s.watchdog.action == "" {
 		list, notes = append(list, "deadlock: {name: none}"), append(notes, "no PFC_WD")
 	} else {
 		list = append(list, fmt.Sprintf("deadlock: {name: watchdog, action: %s, polling: %dms, detection: %dms, restoration: %dms}", s.watchdog.action, s.watchdog.poll, s.watchdog.detection, s.watchdog.restoration))
 		notes = append(notes, "PFC_WD")
 	}
-	return noted(list, notes, comments)
+	return withComments(list, notes, comments)
 }
 
-// portKeys are those of a port.
+// portKeys returns the keys of a port.
 func (f *fabric) portKeys(s *portSettings, comments bool) []string {
 	ecn := "ecn: {name: none}"
 	if s.kmax > 0 {
@@ -133,14 +135,16 @@ func (f *fabric) portKeys(s *portSettings, comments bool) []string {
 	}
 	list := []string{
 		fmt.Sprintf("flow_control: {name: sonic, headroom: %s, xon: %s, xon_offset: %s, minimum: %s, alpha: %s, borrow: %t}", exact(s.headroom), exact(s.xon), exact(s.offset), exact(s.minimum), power(s.alpha), s.borrow),
+		fmt.Sprintf("mtu: %s", exact(s.mtu)),
 		fmt.Sprintf("pfc: {processing: %s}", s.processing),
 		ecn,
 		fmt.Sprintf("scheduler: {name: dwrr, quanta: {%s}}", strings.Join(quanta, ", ")),
 	}
-	return noted(list, []string{"xoff, xon, xon_offset, size and dynamic_th of the profile", "what 802.3 allows a peer", "WRED_PROFILE", "weights of SCHEDULER"}, comments)
+	return withComments(list, []string{"xoff, xon, xon_offset, size and dynamic_th of the profile", "mtu in PORT", "reaction time of the peer, as 802.3 allows", "WRED_PROFILE", "weights of SCHEDULER"}, comments)
 }
 
-func noted(list, notes []string, comments bool) []string {
+// withComments appends notes to the keys of a list, if comments is true.
+func withComments(list, notes []string, comments bool) []string {
 	if comments {
 		for i := range list {
 			list[i] += " # " + notes[i]
@@ -149,10 +153,10 @@ func noted(list, notes []string, comments bool) []string {
 	return list
 }
 
-// policyName is the policy that knows parts, pools and alphas of ports.
+// policyName is the policy that supports partitions, pools and an alpha per port.
 const policyName = "chip"
 
-// workload is an incast that fills the largest buffer twice.
+// workload writes an incast of twice the largest shared buffer.
 func (f *fabric) workload(line printer) {
 	hosts, largest := 0, units.Bytes(0)
 	for i := range f.links {
@@ -171,10 +175,10 @@ func (f *fabric) workload(line printer) {
 	line("  stop: {when: all_flows_done, at_most: 1s}")
 }
 
-// exact writes bytes so that nothing is rounded.
+// exact formats bytes without rounding.
 func exact(b units.Bytes) string { return fmt.Sprintf("%dB", int64(b)) }
 
-// power is 2 to an exponent, as a ratio.
+// power returns 2^n as a ratio.
 func power(n int64) string {
 	n = max(-8, min(8, n))
 	if n < 0 {

@@ -1,6 +1,6 @@
 package rules
 
-// Change is what is different between two configurations of the same switches.
+// Change has the differences between two reports of the same switches.
 type Change struct {
 	New    []Finding     `json:"new"`
 	Gone   []Finding     `json:"gone"`
@@ -13,11 +13,11 @@ type GroupChange struct {
 	Switch string `json:"switch"`
 	Port   string `json:"port"`
 	Group  int    `json:"priority_group"`
-	Before Group  `json:"before"` // all zero: it was not there
+	Before Group  `json:"before"` // zero: it did not exist
 	After  Group  `json:"after"`
 }
 
-// Count is how many new findings have a severity.
+// Count returns the number of new findings with a severity.
 func (c *Change) Count(s Severity) int {
 	n := 0
 	for i := range c.New {
@@ -28,15 +28,14 @@ func (c *Change) Count(s Severity) int {
 	return n
 }
 
-// Compare holds reports against older ones. A finding is new if its rule did not
-// report the same severity at one of its keys before; the rest of its keys is not
-// repeated.
+// Compare compares reports with earlier ones. A finding is new if its rule did not report
+// the same severity at one of its keys before; only such keys are listed.
 func Compare(before, after []*Report) *Change {
 	c := &Change{New: []Finding{}, Gone: []Finding{}, Groups: []GroupChange{}}
-	old, now := places(before), places(after)
+	old, now := findingKeys(before), findingKeys(after)
 	for _, r := range after {
 		for _, f := range r.Findings {
-			if fresh := without(f, old); len(fresh.Keys) > 0 {
+			if fresh := excluding(f, old); len(fresh.Keys) > 0 {
 				c.New = append(c.New, fresh)
 			} else {
 				c.Kept++
@@ -45,7 +44,7 @@ func Compare(before, after []*Report) *Change {
 	}
 	for _, r := range before {
 		for _, f := range r.Findings {
-			if gone := without(f, now); len(gone.Keys) > 0 {
+			if gone := excluding(f, now); len(gone.Keys) > 0 {
 				c.Gone = append(c.Gone, gone)
 			}
 		}
@@ -54,30 +53,30 @@ func Compare(before, after []*Report) *Change {
 	return c
 }
 
-type place struct {
-	rule                      int
-	severity                  Severity
-	machine, table, key, name string
+type findingKey struct {
+	rule                     int
+	severity                 Severity
+	device, table, key, name string
 }
 
-// places are all places of findings.
-func places(list []*Report) map[place]bool {
-	all := map[place]bool{}
+// findingKeys returns the keys of all findings.
+func findingKeys(list []*Report) map[findingKey]bool {
+	all := map[findingKey]bool{}
 	for _, r := range list {
 		for _, f := range r.Findings {
 			for _, k := range f.Keys {
-				all[place{f.Rule, f.Severity, f.Switch, f.Table, k, f.Field}] = true
+				all[findingKey{f.Rule, f.Severity, f.Switch, f.Table, k, f.Field}] = true
 			}
 		}
 	}
 	return all
 }
 
-// without leaves the keys of a finding that are not among places.
-func without(f Finding, known map[place]bool) Finding {
+// excluding returns a finding without its known keys.
+func excluding(f Finding, known map[findingKey]bool) Finding {
 	var keys []string
 	for _, k := range f.Keys {
-		if !known[place{f.Rule, f.Severity, f.Switch, f.Table, k, f.Field}] {
+		if !known[findingKey{f.Rule, f.Severity, f.Switch, f.Table, k, f.Field}] {
 			keys = append(keys, k)
 		}
 	}
@@ -85,11 +84,11 @@ func without(f Finding, known map[place]bool) Finding {
 	return f
 }
 
-// groups lists priority groups that came, went or changed.
+// groups lists priority groups that were added, removed or changed.
 func (c *Change) groups(before, after []*Report) {
 	type id struct {
-		machine, port string
-		group         int
+		device, port string
+		group        int
 	}
 	old := map[id]Group{}
 	for _, r := range before {

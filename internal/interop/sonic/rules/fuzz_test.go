@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/internal/interop/sonic"
 )
 
-// Whatever can be read can be judged, on chips of every family.
+// Every readable configuration can be checked, on chips of every family.
 func FuzzJudge(f *testing.F) {
 	data, err := os.ReadFile("testdata/sound.json")
 	if err != nil {

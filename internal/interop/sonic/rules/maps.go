@@ -7,8 +7,8 @@ import (
 	"github.com/xoff-net/xoff/internal/interop/sonic"
 )
 
-// carries says which code points a traffic class has; empty: none.
-func (l *look) carries(p *sonic.Port, tc int) string {
+// dscpNote lists the code points of a traffic class for a message; empty: none.
+func (l *inspector) dscpNote(p *sonic.Port, tc int) string {
 	list := l.DSCPs(p, tc)
 	if len(list) == 0 {
 		return ""
@@ -16,9 +16,9 @@ func (l *look) carries(p *sonic.Port, tc int) string {
 	return fmt.Sprintf(" (DSCP %s)", numbers(list))
 }
 
-// losslessOut tells whether a profile of a queue is meant for lossless traffic: by
-// its name, or as one that never refuses.
-func (l *look) losslessOut(p *sonic.Profile) bool {
+// losslessQueueProfile reports whether the profile of a queue is meant for lossless
+// traffic: by its name, or because it never drops.
+func (l *inspector) losslessQueueProfile(p *sonic.Profile) bool {
 	name := strings.ToLower(p.Name)
 	switch {
 	case strings.Contains(name, "lossy"):
@@ -31,8 +31,8 @@ func (l *look) losslessOut(p *sonic.Profile) bool {
 	return p.HasDynamic && p.DynamicTh == 7
 }
 
-// sidesDisagree is rule 4. Groups without any profile are of rules 2 and 9.
-func sidesDisagree(l *look) {
+// sidesDisagree is rule 4. Rules 2 and 9 cover groups without a profile.
+func sidesDisagree(l *inspector) {
 	for _, p := range l.Ports {
 		for tc := range sonic.Classes {
 			g, in := l.GroupOf(p, tc)
@@ -41,28 +41,28 @@ func sidesDisagree(l *look) {
 				continue
 			}
 			lossless := l.Lossless(p, g)
-			at := p.QoS.ToQueue.Place
+			at := p.QoS.ToQueue.Location
 			at.Field = fmt.Sprint(tc)
 			queue := p.Queue[q]
 			switch {
 			case queue == nil || queue.Profile == nil:
 				if lossless {
-					l.add(Error, at, say(fmt.Sprintf("give BUFFER_QUEUE|PORT|%d a lossless profile", q),
-						"traffic class %d%s enters by lossless priority group %d but leaves by queue %d, which has no profile", tc, l.carries(p, tc), g, q))
+					l.add(Error, at, describe(fmt.Sprintf("give BUFFER_QUEUE|PORT|%d a lossless profile", q),
+						"traffic class %d%s enters through lossless priority group %d but leaves through queue %d, which has no profile", tc, l.dscpNote(p, tc), g, q))
 				}
-			case lossless && !l.losslessOut(queue.Profile):
-				l.add(Error, at, say(fmt.Sprintf("map traffic class %d to the queue that its priority pauses, or give queue %d a lossless profile", tc, q),
-					"traffic class %d%s enters by lossless priority group %d but leaves by queue %d, which has %s", tc, l.carries(p, tc), g, q, queue.Profile.Name))
-			case !lossless && l.losslessOut(queue.Profile):
-				l.add(Error, at, say(fmt.Sprintf("map traffic class %d to a lossless priority group, or to a lossy queue", tc),
-					"traffic class %d%s enters by priority group %d, which has %s without headroom, but leaves by queue %d, which has %s", tc, l.carries(p, tc), g, p.PG[g].Profile.Name, q, queue.Profile.Name))
+			case lossless && !l.losslessQueueProfile(queue.Profile):
+				l.add(Error, at, describe(fmt.Sprintf("map traffic class %d to the queue that its priority pauses, or give queue %d a lossless profile", tc, q),
+					"traffic class %d%s enters through lossless priority group %d but leaves through queue %d, whose profile is %s", tc, l.dscpNote(p, tc), g, q, queue.Profile.Name))
+			case !lossless && l.losslessQueueProfile(queue.Profile):
+				l.add(Error, at, describe(fmt.Sprintf("map traffic class %d to a lossless priority group, or to a lossy queue", tc),
+					"traffic class %d%s enters through priority group %d, whose profile %s has no headroom, but leaves through queue %d, whose profile is %s", tc, l.dscpNote(p, tc), g, p.PG[g].Profile.Name, q, queue.Profile.Name))
 			}
 		}
 	}
 }
 
 // wrongQueuePaused is rule 5.
-func wrongQueuePaused(l *look) {
+func wrongQueuePaused(l *inspector) {
 	for _, p := range l.Ports {
 		for tc := range sonic.Classes {
 			g, in := l.GroupOf(p, tc)
@@ -71,11 +71,11 @@ func wrongQueuePaused(l *look) {
 				continue
 			}
 			for _, k := range l.Priorities(p, g).List() {
-				if paused := l.Paused(p, k); paused != q {
-					at := p.QoS.ToQueue.Place
+				if paused := l.PausedQueue(p, k); paused != q {
+					at := p.QoS.ToQueue.Location
 					at.Field = fmt.Sprint(tc)
-					l.add(Error, at, say(fmt.Sprintf("map traffic class %d to queue %d, or priority %d to queue %d", tc, paused, k, q),
-						"traffic class %d%s leaves by queue %d, but a PAUSE of its priority %d stops queue %d", tc, l.carries(p, tc), q, k, paused))
+					l.add(Error, at, describe(fmt.Sprintf("map traffic class %d to queue %d, or priority %d to queue %d", tc, paused, k, q),
+						"traffic class %d%s leaves through queue %d, but a PAUSE of its priority %d pauses queue %d", tc, l.dscpNote(p, tc), q, k, paused))
 				}
 			}
 		}
@@ -83,7 +83,7 @@ func wrongQueuePaused(l *look) {
 }
 
 // classesShareGroup is rule 6.
-func classesShareGroup(l *look) {
+func classesShareGroup(l *inspector) {
 	for _, p := range l.Ports {
 		var in [sonic.Classes][]int
 		for tc := range sonic.Classes {
@@ -97,22 +97,23 @@ func classesShareGroup(l *look) {
 			}
 			lossy := []int{}
 			for _, tc := range list {
-				if q, ok := l.QueueOf(p, tc); !ok || p.Queue[q] == nil || p.Queue[q].Profile == nil || !l.losslessOut(p.Queue[q].Profile) {
+				if q, ok := l.QueueOf(p, tc); !ok || p.Queue[q] == nil || p.Queue[q].Profile == nil || !l.losslessQueueProfile(p.Queue[q].Profile) {
 					lossy = append(lossy, tc)
 				}
 			}
 			what := "all of them lossless"
 			if len(lossy) > 0 {
-				what = fmt.Sprintf("of which %s leave by lossy queues", numbers(lossy))
+				what = fmt.Sprintf("of which %s leave through lossy queues", numbers(lossy))
 			}
-			l.add(Error, p.QoS.ToPG.Place, say("one traffic class for each lossless priority group; others to a lossy one",
+			l.add(Error, p.QoS.ToPG.Location, describe("map one traffic class to each lossless priority group, and all others to a lossy group",
 				"traffic classes %s share lossless priority group %d, %s", numbers(list), g, what))
 		}
 	}
 }
 
-// portsDiffer is rule 22: ports that are unlike most others.
-func portsDiffer(l *look) {
+// portsDiffer is rule 22. It reports ports that differ from the most common setting. Ports
+// without PFC are compared with ports that have it, even if they are the majority.
+func portsDiffer(l *inspector) {
 	pfc, dscp := map[sonic.Set]int{}, map[*sonic.Map]int{}
 	for _, p := range l.Ports {
 		if p.QoS != nil {
@@ -120,16 +121,16 @@ func portsDiffer(l *look) {
 			dscp[p.QoS.DSCP]++
 		}
 	}
-	var usual *sonic.QoS
-	for _, p := range l.Ports { // the first of the most frequent
-		if p.QoS != nil && (usual == nil || pfc[p.QoS.PFC] > pfc[usual.PFC]) {
-			usual = p.QoS
+	commonPFC := &sonic.QoS{}
+	for _, p := range l.Ports { // the first of the most common
+		if p.QoS != nil && p.QoS.PFC != 0 && (commonPFC.PFC == 0 || pfc[p.QoS.PFC] > pfc[commonPFC.PFC]) {
+			commonPFC = p.QoS
 		}
 	}
-	var map0 *sonic.QoS
+	var commonMap *sonic.QoS
 	for _, p := range l.Ports {
-		if p.QoS != nil && (map0 == nil || dscp[p.QoS.DSCP] > dscp[map0.DSCP]) {
-			map0 = p.QoS
+		if p.QoS != nil && (commonMap == nil || dscp[p.QoS.DSCP] > dscp[commonMap.DSCP]) {
+			commonMap = p.QoS
 		}
 	}
 	name := func(m *sonic.Map) string {
@@ -147,34 +148,37 @@ func portsDiffer(l *look) {
 	for _, p := range l.Ports {
 		switch {
 		case p.QoS == nil:
-		case p.QoS.PFC != usual.PFC:
-			l.add(Warning, in(p.QoS.Place, "pfc_enable"), say("the same on all ports that frames of the class cross", "pfc_enable is %s, but %s on most ports (%d)", list(p.QoS.PFC), list(usual.PFC), pfc[usual.PFC]))
-		case p.QoS.DSCP != map0.DSCP:
-			l.add(Warning, in(p.QoS.Place, "dscp_to_tc_map"), say("the same on all ports", "dscp_to_tc_map is %s, but %s on most ports (%d)", name(p.QoS.DSCP), name(map0.DSCP), dscp[map0.DSCP]))
+		case p.QoS.PFC == 0 && commonPFC.PFC != 0:
+			l.add(Warning, atField(p.QoS.Location, "pfc_enable"), describe("use the same pfc_enable on all ports that the class crosses", "the port has no PFC, but %d ports have pfc_enable %s", pfc[commonPFC.PFC], list(commonPFC.PFC)))
+		case p.QoS.PFC != commonPFC.PFC:
+			l.add(Warning, atField(p.QoS.Location, "pfc_enable"), describe("use the same pfc_enable on all ports that the class crosses", "pfc_enable is %s, but %s on most ports (%d)", list(p.QoS.PFC), list(commonPFC.PFC), pfc[commonPFC.PFC]))
+		case p.QoS.DSCP != commonMap.DSCP:
+			l.add(Warning, atField(p.QoS.Location, "dscp_to_tc_map"), describe("use the same map on all ports", "dscp_to_tc_map is %s, but %s on most ports (%d)", name(p.QoS.DSCP), name(commonMap.DSCP), dscp[commonMap.DSCP]))
 		}
 	}
 }
 
 // asymmetric is rule 28.
-func asymmetric(l *look) {
+func asymmetric(l *inspector) {
 	for _, p := range l.Ports {
 		if p.Asymmetric {
-			l.add(Warning, in(p.Place, "pfc_asym"), say("pfc_asym off", "pfc_asym is on"))
+			l.add(Warning, atField(p.Location, "pfc_asym"), describe("set pfc_asym to off", "pfc_asym is on"))
 		}
 	}
 }
 
 // malformed is rule 26.
-func malformed(l *look) {
-	l.mistakes(sonic.Malformed, "write it as the present release does")
-	l.mistakes(sonic.Odd, "write it as the present release does")
+func malformed(l *inspector) {
+	const fix = "write the entry in the form of the current release"
+	l.mistakes(sonic.Malformed, fix)
+	l.mistakes(sonic.Unportable, fix)
 }
 
-// mistakes reports what the reader found.
-func (l *look) mistakes(kind sonic.MistakeKind, fix string) {
+// mistakes reports mistakes that were found while reading.
+func (l *inspector) mistakes(kind sonic.MistakeKind, fix string) {
 	for _, m := range l.Mistakes {
 		if m.Kind == kind {
-			l.add(Error, m.Place, say(fix, "%s", m.What))
+			l.add(Error, m.Location, describe(fix, "%s", m.What))
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/xoff-net/xoff/internal/interop/sonic"
 )
 
-// admitted is all that ingress can hold of a lossless pool.
-func (l *look) admitted(pool *sonic.Pool) units.Bytes {
+// admitted returns the most bytes that ingress can admit to a lossless pool.
+func (l *inspector) admitted(pool *sonic.Pool) units.Bytes {
 	if l.Chip.Dialect.Total && !pool.Computed {
 		return pool.Size
 	}
@@ -16,7 +16,7 @@ func (l *look) admitted(pool *sonic.Pool) units.Bytes {
 }
 
 // egressRefuses is rule 7.
-func egressRefuses(l *look) {
+func egressRefuses(l *inspector) {
 	var ingress *sonic.Pool
 	l.EachLossless(func(_ *sonic.Port, _ int, p *sonic.Profile) {
 		if p.Pool != nil && (ingress == nil || l.admitted(p.Pool) > l.admitted(ingress)) {
@@ -24,11 +24,14 @@ func egressRefuses(l *look) {
 		}
 	})
 	if ingress == nil {
+		if l.losslessClasses() != 0 {
+			l.unjudged(sonic.Location{File: l.File, Table: "BUFFER_POOL", Key: "ingress_lossless_pool"}, describe("add the pool to the input", "lossless profiles use this pool, which the input does not contain"))
+		}
 		return
 	}
 	all := l.admitted(ingress)
 	if all == 0 {
-		l.skip("the size of %s is not known; give the memory of the chip (--memory)", ingress.Name)
+		l.unjudged(atField(ingress.Location, "size"), describe("set the memory of the chip with --memory", "the size of the pool is unknown"))
 		return
 	}
 	seen := map[*sonic.Profile]bool{}
@@ -38,31 +41,31 @@ func egressRefuses(l *look) {
 				continue
 			}
 			p := port.Queue[q].Profile
-			if seen[p] || !l.losslessOut(p) || p.Pool == ingress {
-				continue // a lossy profile is of rule 4
+			if seen[p] || !l.losslessQueueProfile(p) || p.Pool == ingress {
+				continue // rule 4 covers lossy profiles
 			}
 			seen[p] = true
 			counts := map[string]int64{"ingress_bytes": int64(all)}
 			if pool := p.Pool; pool != nil && pool.Size > 0 && pool.Size < all {
-				l.add(Error, in(pool.Place, "size"), say(fmt.Sprintf("size %d", int64(all)), "size is %d, but ingress can admit %d B into %s", int64(pool.Size), int64(all), ingress.Name).with(counts))
+				l.add(Error, atField(pool.Location, "size"), describe(fmt.Sprintf("set size to %d", int64(all)), "size is %d, but ingress can admit %d B to %s", int64(pool.Size), int64(all), ingress.Name).with(counts))
 			}
 			switch {
 			case p.HasStatic && p.StaticTh > 0 && p.StaticTh < all:
-				l.add(Error, in(p.Place, "static_th"), say(fmt.Sprintf("static_th %d", int64(all)), "static_th is %d, but ingress can admit %d B into %s", int64(p.StaticTh), int64(all), ingress.Name).with(counts))
+				l.add(Error, atField(p.Location, "static_th"), describe(fmt.Sprintf("set static_th to %d", int64(all)), "static_th is %d, but ingress can admit %d B to %s", int64(p.StaticTh), int64(all), ingress.Name).with(counts))
 			case p.HasDynamic && !p.HasStatic && p.DynamicTh < 7:
-				l.add(Warning, in(p.Place, "dynamic_th"), say("dynamic_th 7", "dynamic_th is %d: the queue may refuse frames when the pool fills, though ingress has admitted them", p.DynamicTh))
+				l.add(Warning, atField(p.Location, "dynamic_th"), describe("set dynamic_th to 7", "dynamic_th is %d: when the pool fills, the queue can drop frames that ingress has admitted", p.DynamicTh))
 			}
 		}
 	}
 }
 
-// tooMuchMemory is rule 8: what a pool holds beside its shared part must fit it, pools
-// the chip, and what a port takes of the headroom pool the most that its chip allows.
-func tooMuchMemory(l *look) {
+// tooMuchMemory is rule 8. Headroom and minimums must fit the pool that contains them,
+// pools must fit the chip, and a port must stay below the chip's limit of headroom.
+func tooMuchMemory(l *inspector) {
 	l.poolsTooFull()
 	l.portsTakeTooMuch()
 	if l.Memory == 0 {
-		l.skip("the memory of %s is not public; give it (--memory)", l.Chip.Name)
+		l.skip("the memory of %s is not public; fix: set it with --memory", l.Chip.Name)
 		return
 	}
 	sum, parts := units.Bytes(0), "pools"
@@ -84,7 +87,7 @@ func tooMuchMemory(l *look) {
 		return
 	}
 	if l.Occupied > 0 && first.Computed {
-		sum = max(l.Occupied, sum) // the switch itself takes what is left
+		sum = max(l.Occupied, sum) // the switch gives the rest to the pools
 	} else if !l.Chip.Dialect.Total {
 		sum += l.minimums()
 	}
@@ -95,34 +98,34 @@ func tooMuchMemory(l *look) {
 	if l.Rounded {
 		grade, known = Warning, " (a rounded number)"
 	}
-	l.add(grade, first.Place, say(fmt.Sprintf("%d B less in pools", int64(sum-l.Memory)),
-		"ingress %s (dialect: %s) take %d B, but %s has %d B%s", parts, l.Chip.Dialect, int64(sum), l.Chip.Name, int64(l.Memory), known,
+	l.add(grade, first.Location, describe(fmt.Sprintf("shrink pools by %d B", int64(sum-l.Memory)),
+		"ingress %s take %d B (dialect: %s), but %s has %d B%s", parts, int64(sum), l.Chip.Dialect, l.Chip.Name, int64(l.Memory), known,
 	).with(map[string]int64{"taken_bytes": int64(sum), "memory_bytes": int64(l.Memory)}))
 }
 
-// poolsTooFull looks at pools whose size should hold headroom and minimums, too: one that
-// does not was written for a chip with the other dialect.
-func (l *look) poolsTooFull() {
+// poolsTooFull checks pools whose size includes headroom and minimums. A pool that is too
+// small was written for a chip with the other dialect.
+func (l *inspector) poolsTooFull() {
 	for _, p := range l.Pools {
-		if !p.Ingress || !p.Sized || p.Computed || !l.Chip.Dialect.Total {
+		if !p.Ingress || !p.HasSize || p.Computed || !l.Chip.Dialect.Total {
 			continue
 		}
 		if inside := p.Xoff + l.Reserved(p); inside > 0 && inside >= p.Size {
-			l.add(Error, in(p.Place, "size"), say(fmt.Sprintf("size %d more than this, for what is shared", int64(inside)),
-				"size is %d, but on %s it contains the headroom pool and all minimums, which are %d B: nothing is left to share", int64(p.Size), l.Chip.Name, int64(inside),
+			l.add(Error, atField(p.Location, "size"), describe(fmt.Sprintf("set size to more than %d, which leaves a shared part", int64(inside)),
+				"size is %d, but on %s it includes the headroom pool and all minimums, %d B: no shared part is left", int64(p.Size), l.Chip.Name, int64(inside),
 			).with(map[string]int64{"size_bytes": int64(p.Size), "inside_bytes": int64(inside)}))
 		}
 	}
 }
 
-// portsTakeTooMuch looks at what lossless priority groups of a port want of a shared
-// headroom pool. Spectrum programs none of them if that is more than it allows a port.
-func (l *look) portsTakeTooMuch() {
+// portsTakeTooMuch checks the headroom that a port's lossless priority groups take from the
+// shared pool. Above the limit per port, Spectrum configures none of the groups.
+func (l *inspector) portsTakeTooMuch() {
 	f := l.Chip.Formula
 	if f == nil || f.PortPool == 0 || !l.SharedHeadroom {
 		return
 	}
-	most := units.Bytes((f.PortPool + f.ReservedPool) * l.Chip.Cell.N)
+	limit := units.Bytes((f.PortPool + f.ReservedPool) * l.Chip.Cell.N)
 	for _, p := range l.Ports {
 		want := units.Bytes(0)
 		for g := range sonic.Classes {
@@ -131,16 +134,16 @@ func (l *look) portsTakeTooMuch() {
 				want += max(0, profile.Xon+profile.Xoff-profile.Size)
 			}
 		}
-		if want > most {
-			l.add(Error, sonic.Place{File: p.File, Table: "BUFFER_PG", Key: p.Name}, say(fmt.Sprintf("%d B less of xoff, a shorter cable, or fewer lossless priorities", int64(want-most)),
-				"lossless priority groups of the port want %d B of the headroom pool, but %s lets a port take %d B", int64(want), l.Chip.Name, int64(most),
-			).with(map[string]int64{"wanted_bytes": int64(want), "most_bytes": int64(most)}))
+		if want > limit {
+			l.add(Error, sonic.Location{File: p.File, Table: "BUFFER_PG", Key: p.Name}, describe(fmt.Sprintf("reduce xoff by %d B in total, or use a shorter cable or fewer lossless priorities", int64(want-limit)),
+				"the port's lossless priority groups take %d B of the headroom pool, but %s allows a port %d B", int64(want), l.Chip.Name, int64(limit),
+			).with(map[string]int64{"wanted_bytes": int64(want), "most_bytes": int64(limit)}))
 		}
 	}
 }
 
-// minimums are those of all priority groups and queues.
-func (l *look) minimums() units.Bytes {
+// minimums returns the sum of the minimums of all priority groups and queues.
+func (l *inspector) minimums() units.Bytes {
 	sum := units.Bytes(0)
 	for _, p := range l.Ports {
 		for _, pg := range p.PG {
@@ -158,43 +161,60 @@ func (l *look) minimums() units.Bytes {
 }
 
 // refused is rule 20.
-func refused(l *look) {
+func refused(l *inspector) {
 	l.mistakes(sonic.Dangling, "correct the entry")
 	for _, p := range l.Profiles {
 		switch {
 		case p.HasDynamic && p.HasStatic:
-			l.add(Error, p.Place, say("one of the two", "dynamic_th and static_th are both given"))
+			l.add(Error, p.Location, describe("remove one of the two", "both dynamic_th and static_th are set"))
 		case !p.HasDynamic && !p.HasStatic && p.Pool != nil:
 			th := "static_th"
 			if p.Pool.DynamicTh {
 				th = "dynamic_th"
 			}
-			l.add(Error, p.Place, say("add "+th, "there is neither dynamic_th nor static_th; pool %s wants %s", p.Pool.Name, th))
+			l.add(Error, p.Location, describe("add "+th, "neither dynamic_th nor static_th is set; pool %s requires %s", p.Pool.Name, th))
+		}
+	}
+	for _, p := range l.Ports {
+		for _, pg := range p.PG {
+			if pg != nil && pg.Profile != nil && pg.Profile.Pool.OnlyEgress() {
+				l.wrongSide(pg.Location, pg.Profile, "egress", "ingress")
+			}
+		}
+		for _, q := range p.Queue {
+			if q != nil && q.Profile != nil && q.Profile.Pool.OnlyIngress() {
+				l.wrongSide(q.Location, q.Profile, "ingress", "egress")
+			}
 		}
 	}
 }
 
+// wrongSide reports a priority group with a profile of an egress pool, or the reverse.
+func (l *inspector) wrongSide(at sonic.Location, p *sonic.Profile, is, want string) {
+	l.add(Error, at, describe("use a profile of an "+want+" pool", "profile %s belongs to %s, whose type is %s (expected %s or both)", p.Name, p.Pool.Name, is, want))
+}
+
 // resumes is rule 21.
-func resumes(l *look) {
+func resumes(l *inspector) {
 	seen := map[*sonic.Profile]bool{}
 	l.EachLossless(func(port *sonic.Port, _ int, p *sonic.Profile) {
 		if seen[p] {
 			return
 		}
 		seen[p] = true
-		points := l.pointsOf(port, p)
-		level := points.Bytes(points.PFC)
+		thresholds := l.thresholdsOf(port, p)
+		level := thresholds.Bytes(thresholds.PFC)
 		switch {
 		case p.Xon == 0 && p.XonOffset == 0:
-			l.add(Warning, p.Place, say(fmt.Sprintf("xon_offset %d, two frames", l.up(2*port.MTU)), "xon and xon_offset are both 0"))
+			l.add(Warning, p.Location, describe(fmt.Sprintf("set xon_offset to %d, two frames", l.roundUp(2*port.MTU)), "xon and xon_offset are both 0"))
 		case p.Xon > level && level > 0:
-			l.add(Warning, in(p.Place, "xon"), say(fmt.Sprintf("xon below %d, or 0 with xon_offset", int64(level)), "xon is %d, but the group pauses at %d B", int64(p.Xon), int64(level)))
+			l.add(Warning, atField(p.Location, "xon"), describe(fmt.Sprintf("set xon below %d, or to 0 with an xon_offset", int64(level)), "xon is %d, but the group pauses at %d B", int64(p.Xon), int64(level)))
 		}
 	})
 }
 
 // lossyInLossless is rule 25.
-func lossyInLossless(l *look) {
+func lossyInLossless(l *inspector) {
 	th := map[*sonic.Pool]int64{}
 	l.EachLossless(func(_ *sonic.Port, _ int, p *sonic.Profile) {
 		if old, seen := th[p.Pool]; !seen || p.DynamicTh < old {
@@ -213,9 +233,9 @@ func lossyInLossless(l *look) {
 			switch {
 			case !lossless:
 			case p.HasStatic && p.StaticTh >= p.Pool.Size:
-				l.add(Note, p.Place, say("a pool of its own, or a smaller static_th", "a lossy profile may take all of %s (static_th %d)", p.Pool.Name, int64(p.StaticTh)))
+				l.add(Note, p.Location, describe("use a separate pool or a smaller static_th", "a lossy profile may take all of %s (static_th %d)", p.Pool.Name, int64(p.StaticTh)))
 			case p.HasDynamic && p.DynamicTh > least:
-				l.add(Note, p.Place, say("a pool of its own, or a smaller dynamic_th", "a lossy profile has dynamic_th %d in %s, lossless ones %d", p.DynamicTh, p.Pool.Name, least))
+				l.add(Note, p.Location, describe("use a separate pool or a smaller dynamic_th", "a lossy profile has dynamic_th %d in %s, but a lossless profile has %d", p.DynamicTh, p.Pool.Name, least))
 			}
 		}
 	}

@@ -1,6 +1,6 @@
-// Package rules judges the configuration of a SONiC switch: is it lossless, and
-// where is it not. Every rule is a function in a table; it reports what it finds
-// with the numbers, why it matters and the smallest change that mends it.
+// Package rules checks whether the configuration of a SONiC switch is lossless, for
+// xoff check. Every rule is a function in a table. Its findings have the numbers, why they
+// matter, and the smallest fix.
 package rules
 
 import (
@@ -12,20 +12,20 @@ import (
 	"github.com/xoff-net/xoff/internal/interop/sonic"
 )
 
-// Severity says how bad a finding is.
+// Severity is the severity of a finding.
 type Severity string
 
 // Severities. Only an error fails a check.
 const (
-	Error   Severity = "error"   // frames of a lossless class can be lost, or the switch refuses it
+	Error   Severity = "error"   // lossless frames can be dropped, or the switch rejects the entry
 	Warning Severity = "warning" // a risk
 	Note    Severity = "note"    // worth knowing
 )
 
-// Severities lists them, worst first.
+// Severities lists the severities, worst first.
 var Severities = []Severity{Error, Warning, Note}
 
-// Finding is something that an engineer should mend, or know.
+// Finding is one result of a check.
 type Finding struct {
 	Rule     int      `json:"rule"`
 	Name     string   `json:"name"`
@@ -33,50 +33,53 @@ type Finding struct {
 	Switch   string   `json:"switch"`
 	File     string   `json:"file"`
 	Table    string   `json:"table"`
-	Keys     []string `json:"keys"` // of all entries of which the same is true
+	Keys     []string `json:"keys"` // all entries with this finding
 	Field    string   `json:"field,omitempty"`
 
 	What    string           `json:"what"`
 	Numbers map[string]int64 `json:"numbers,omitempty"`
 	Why     string           `json:"why"`
 	Fix     string           `json:"fix"`
-	Case    string           `json:"case,omitempty"` // where it happened in public
+	Case    string           `json:"case,omitempty"` // public reports of the problem
 }
 
-// Rule is one thing to look at.
+// Rule is one check.
 type Rule struct {
 	Number int
 	Name   string
 	Worst  Severity
 	Tables []string
-	About  string // what it reports
+	About  string // what the rule reports
 	Why    string
 	Case   string
-	find   func(*look)
+	find   func(*inspector)
 }
 
 // All returns the rules by number.
 func All() []Rule { return slices.Clone(table) }
 
-// Skipped is a rule that could not be judged.
+// Skipped is a rule that could not be checked.
 type Skipped struct {
 	Rule int    `json:"rule"`
 	Why  string `json:"why"`
+	// Decisive: without the missing input, nobody can say whether the switch is lossless.
+	Decisive bool `json:"decisive,omitempty"`
 }
 
-// Report is what the rules say about a switch.
+// Report has the findings about a switch.
 type Report struct {
 	Switch   string    `json:"switch"`
 	File     string    `json:"file"`
 	Chip     string    `json:"chip"`
 	Model    string    `json:"buffer_model"`
+	Verdict  Verdict   `json:"verdict"`
 	Findings []Finding `json:"findings"`
 	Skipped  []Skipped `json:"not_judged,omitempty"`
 	Groups   []Group   `json:"priority_groups"`
 	Unread   []string  `json:"tables_not_read,omitempty"`
 }
 
-// Count is how many findings have a severity.
+// Count returns the number of findings with a severity.
 func (r *Report) Count(s Severity) int {
 	n := 0
 	for i := range r.Findings {
@@ -87,17 +90,18 @@ func (r *Report) Count(s Severity) int {
 	return n
 }
 
-// Judge looks at a switch.
+// Judge applies all rules to a switch. Findings are sorted by severity.
 func Judge(c *sonic.Completed) *Report {
 	model := "traditional"
 	if c.Dynamic {
 		model = "dynamic"
 	}
-	l := &look{Completed: c, report: &Report{Switch: c.Name, File: c.File, Chip: c.Chip.Name, Model: model, Findings: []Finding{}, Unread: c.Unread}}
+	l := &inspector{Completed: c, report: &Report{Switch: c.Name, File: c.File, Chip: c.Chip.Name, Model: model, Findings: []Finding{}, Unread: c.Unread}}
 	for i := range table {
 		l.rule = &table[i]
 		l.rule.find(l)
 	}
+	l.report.Verdict = l.verdict()
 	slices.SortStableFunc(l.report.Findings, func(a, b Finding) int {
 		return slices.Index(Severities, a.Severity) - slices.Index(Severities, b.Severity)
 	})
@@ -105,37 +109,43 @@ func Judge(c *sonic.Completed) *Report {
 	return l.report
 }
 
-// look is one switch that is being judged.
-type look struct {
+// inspector checks one switch.
+type inspector struct {
 	*sonic.Completed
-	report *Report
-	rule   *Rule
-	points map[*sonic.Port]map[*sonic.Profile]sonic.Points
+	report     *Report
+	rule       *Rule
+	thresholds map[*sonic.Port]map[*sonic.Profile]sonic.Thresholds
 }
 
-// skip says that a rule cannot be judged.
-func (l *look) skip(format string, args ...any) {
-	l.report.Skipped = append(l.report.Skipped, Skipped{l.rule.Number, fmt.Sprintf(format, args...)})
+// skip records that the current rule cannot be checked.
+func (l *inspector) skip(format string, args ...any) {
+	l.report.Skipped = append(l.report.Skipped, Skipped{Rule: l.rule.Number, Why: fmt.Sprintf(format, args...)})
 }
 
-// said is what a finding says, without where.
-type said struct {
+// unjudged reports a warning at a location whose rule lacks a decisive input.
+func (l *inspector) unjudged(at sonic.Location, s detail) {
+	s.what = "not judged: " + s.what
+	l.add(Warning, at, s)
+	l.report.Skipped = append(l.report.Skipped, Skipped{l.rule.Number, at.Table + " " + at.Key + ": " + strings.TrimPrefix(s.what, "not judged: "), true})
+}
+
+// detail is the text of a finding, without its location.
+type detail struct {
 	what, fix string
 	numbers   map[string]int64
 }
 
-func say(fix, format string, args ...any) said {
-	return said{what: fmt.Sprintf(format, args...), fix: fix}
+func describe(fix, format string, args ...any) detail {
+	return detail{what: fmt.Sprintf(format, args...), fix: fix}
 }
 
-func (s said) with(numbers map[string]int64) said {
+func (s detail) with(numbers map[string]int64) detail {
 	s.numbers = numbers
 	return s
 }
 
-// add reports something at a place. What is the same at several places is one
-// finding.
-func (l *look) add(severity Severity, at sonic.Place, s said) {
+// add reports a finding at a location. Identical findings at several keys are merged.
+func (l *inspector) add(severity Severity, at sonic.Location, s detail) {
 	for i := len(l.report.Findings) - 1; i >= 0; i-- {
 		f := &l.report.Findings[i]
 		if f.Rule != l.rule.Number {
@@ -154,38 +164,38 @@ func (l *look) add(severity Severity, at sonic.Place, s said) {
 	})
 }
 
-// pointsOf remembers where profiles of a port pause and drop.
-func (l *look) pointsOf(p *sonic.Port, profile *sonic.Profile) sonic.Points {
-	if x, ok := l.points[p][profile]; ok {
+// thresholdsOf returns the cached thresholds of a port's profile.
+func (l *inspector) thresholdsOf(p *sonic.Port, profile *sonic.Profile) sonic.Thresholds {
+	if x, ok := l.thresholds[p][profile]; ok {
 		return x
 	}
-	if l.points == nil {
-		l.points = map[*sonic.Port]map[*sonic.Profile]sonic.Points{}
+	if l.thresholds == nil {
+		l.thresholds = map[*sonic.Port]map[*sonic.Profile]sonic.Thresholds{}
 	}
-	if l.points[p] == nil {
-		l.points[p] = map[*sonic.Profile]sonic.Points{}
+	if l.thresholds[p] == nil {
+		l.thresholds[p] = map[*sonic.Profile]sonic.Thresholds{}
 	}
-	x := l.PointsOf(p, profile)
-	l.points[p][profile] = x
+	x := l.ThresholdsOf(p, profile)
+	l.thresholds[p][profile] = x
 	return x
 }
 
-// in is a place in a table.
-func in(p sonic.Place, field string) sonic.Place {
+// atField returns the location of a field of an entry.
+func atField(p sonic.Location, field string) sonic.Location {
 	p.Field = field
 	return p
 }
 
-// where is the entry of a priority group in its table.
-func where(p *sonic.Port, group int) sonic.Place {
+// groupEntry returns the location of a priority group in BUFFER_PG.
+func groupEntry(p *sonic.Port, group int) sonic.Location {
 	pg := p.PG[group]
-	if pg == nil || pg.Made {
-		return sonic.Place{File: p.File, Table: "BUFFER_PG", Key: fmt.Sprintf("%s|%d", p.Name, group)}
+	if pg == nil || pg.Generated {
+		return sonic.Location{File: p.File, Table: "BUFFER_PG", Key: fmt.Sprintf("%s|%d", p.Name, group)}
 	}
-	return pg.Place
+	return pg.Location
 }
 
-// numbers lists small numbers.
+// numbers formats a list of numbers, with ranges for four or more in a row.
 func numbers(list []int) string {
 	var words []string
 	for i := 0; i < len(list); {
@@ -204,8 +214,8 @@ func numbers(list []int) string {
 	return strings.Join(words, ", ")
 }
 
-// up rounds bytes up to whole units of storage.
-func (l *look) up(b units.Bytes) int64 {
+// roundUp rounds bytes up to whole units of storage.
+func (l *inspector) roundUp(b units.Bytes) int64 {
 	unit := l.Unit()
 	return int64((b + unit - 1) / unit * unit)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/fabric"
 )
 
-// A scenario of another machine reads nothing of this one, by whichever key it asks.
+// A scenario from another machine cannot read files of this machine through any key.
 func TestApartReadsOnlyWhatCameAlong(t *testing.T) {
 	folder := t.TempDir()
 	secret := filepath.Join(t.TempDir(), "secret.txt")
@@ -27,17 +27,17 @@ func TestApartReadsOnlyWhatCameAlong(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{sizes("poisson", "sizes: input-sizes.txt"), ""},
 		{sizes("poisson", "sizes: websearch"), ""},
-		{sizes("poisson", "sizes: other.txt"), `"other.txt" is a file of this machine`},
-		{sizes("poisson", "sizes: link.txt"), `"link.txt" is a file of this machine`},
-		{sizes("poisson", "sizes: ./input-sizes.txt"), `"./input-sizes.txt" is a file of this machine`},
-		{sizes("poisson", "sizes: "+secret), "is a file of this machine, and the scenario is not; allowed: files that came with it (input-sizes.txt)"},
-		{sizes("incast", "senders: 2, sizes: "+secret), "is a file of this machine"},
-		{"workload: [{name: w, generator: sequential, sizes: " + secret + "}]", "is a file of this machine"},
-		{"workload: [{name: w, generator: trace, path: " + secret + "}]", "is a file of this machine"},
-		{"topology: {name: custom, path: " + secret + "}", "is a file of this machine"},
-		{"topology: {name: custom, path: input-sizes.txt}", "hosts"}, // read, and no topology
+		{sizes("poisson", "sizes: other.txt"), `a scenario from another machine cannot read "other.txt"`},
+		{sizes("poisson", "sizes: link.txt"), `cannot read "link.txt"`},
+		{sizes("poisson", "sizes: ./input-sizes.txt"), `cannot read "./input-sizes.txt"`},
+		{sizes("poisson", "sizes: "+secret), "on this one (allowed: files sent with it: input-sizes.txt)"},
+		{sizes("incast", "senders: 2, sizes: "+secret), "a scenario from another machine cannot read"},
+		{"workload: [{name: w, generator: sequential, sizes: " + secret + "}]", "a scenario from another machine cannot read"},
+		{"workload: [{name: w, generator: trace, path: " + secret + "}]", "a scenario from another machine cannot read"},
+		{"topology: {name: custom, path: " + secret + "}", "a scenario from another machine cannot read"},
+		{"topology: {name: custom, path: input-sizes.txt}", "hosts"}, // read, but not a topology
 	} {
-		_, err := fabric.ParseApart(filepath.Join(folder, "scenario.yaml"), []byte(c.text), []string{"input-sizes.txt"})
+		_, err := fabric.ParseSandboxed(filepath.Join(folder, "scenario.yaml"), []byte(c.text), []string{"input-sizes.txt"})
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %v", c.text, err)

@@ -2,7 +2,7 @@ package sonic
 
 import "github.com/xoff-net/xoff/internal/analysis/chips"
 
-// DSCPs returns which code points of a port's map give a traffic class.
+// DSCPs returns the code points that a port maps to a traffic class.
 func (c *Completed) DSCPs(p *Port, tc int) []int {
 	var m *Map
 	switch {
@@ -20,7 +20,28 @@ func (c *Completed) DSCPs(p *Port, tc int) []int {
 	return list
 }
 
-// GroupOf returns the priority group of a traffic class; false: no map says.
+// Reaches reports whether any code point or 802.1p priority of the frames that enter a port
+// leads to a traffic class. Without a map, all frames have traffic class 0.
+func (c *Completed) Reaches(p *Port, tc int) bool {
+	if len(c.DSCPs(p, tc)) > 0 {
+		return true
+	}
+	var m *Map
+	switch {
+	case p.QoS != nil && p.QoS.Dot1p != nil:
+		m = p.QoS.Dot1p
+	case c.Global != nil:
+		m = c.Global.Dot1p
+	}
+	for k := range Classes {
+		if to, ok := m.Get(k); ok && to == tc {
+			return true
+		}
+	}
+	return false
+}
+
+// GroupOf returns the priority group of a traffic class; false: it is not mapped.
 func (c *Completed) GroupOf(p *Port, tc int) (int, bool) {
 	if p.QoS == nil {
 		return 0, false
@@ -28,7 +49,7 @@ func (c *Completed) GroupOf(p *Port, tc int) (int, bool) {
 	return p.QoS.ToPG.Get(tc)
 }
 
-// QueueOf returns the queue of a traffic class; false: no map says.
+// QueueOf returns the queue of a traffic class; false: it is not mapped.
 func (c *Completed) QueueOf(p *Port, tc int) (int, bool) {
 	if p.QoS == nil {
 		return 0, false
@@ -36,9 +57,9 @@ func (c *Completed) QueueOf(p *Port, tc int) (int, bool) {
 	return p.QoS.ToQueue.Get(tc)
 }
 
-// Paused returns the queue that a PAUSE for a priority stops; without a map it has
-// the same number.
-func (c *Completed) Paused(p *Port, priority int) int {
+// PausedQueue returns the queue that a PAUSE of a priority pauses. Without a map, it is
+// the queue with the same number.
+func (c *Completed) PausedQueue(p *Port, priority int) int {
 	if p.QoS != nil {
 		if q, ok := p.QoS.PFCToQueue.Get(priority); ok {
 			return q
@@ -47,8 +68,8 @@ func (c *Completed) Paused(p *Port, priority int) int {
 	return priority
 }
 
-// GroupOfPriority returns the priority group that sends XOFF for a priority. Only
-// Spectrum and Tofino have a map for it.
+// GroupOfPriority returns the priority group that sends PAUSE frames for a priority. Only
+// Spectrum and Tofino can map it; elsewhere it has the same number.
 func (c *Completed) GroupOfPriority(p *Port, priority int) int {
 	if p.QoS != nil && (c.Chip.Family == chips.Spectrum || c.Chip.Family == chips.Tofino) {
 		if g, ok := p.QoS.PFCToPG.Get(priority); ok {
@@ -58,7 +79,7 @@ func (c *Completed) GroupOfPriority(p *Port, priority int) int {
 	return priority
 }
 
-// Priorities returns those for which a priority group sends XOFF.
+// Priorities returns the priorities for which a priority group sends PAUSE frames.
 func (c *Completed) Priorities(p *Port, group int) Set {
 	var set Set
 	for k := range Classes {
@@ -69,12 +90,12 @@ func (c *Completed) Priorities(p *Port, group int) Set {
 	return set
 }
 
-// Lossless tells whether a priority group of a port has headroom.
+// Lossless reports whether a priority group of a port has headroom.
 func (c *Completed) Lossless(p *Port, group int) bool {
 	return p.PG[group] != nil && p.PG[group].Profile.Lossless()
 }
 
-// LosslessGroups is how many priority groups of a port have headroom.
+// LosslessGroups returns the number of priority groups of a port that have headroom.
 func (c *Completed) LosslessGroups(p *Port) int64 {
 	n := int64(0)
 	for g := range Classes {
@@ -96,8 +117,24 @@ func (c *Completed) EachLossless(f func(p *Port, group int, profile *Profile)) {
 	}
 }
 
-// LosslessQueues tells which queues carry lossless traffic: a traffic class whose
-// priority group has headroom is mapped to them, or a PAUSE of the port stops them.
+// LosslessClasses returns the traffic classes that enter a port through a priority group with
+// headroom. Without a map, a class has the priority group of its number.
+func (c *Completed) LosslessClasses(p *Port) Set {
+	var set Set
+	for tc := range Classes {
+		g, ok := c.GroupOf(p, tc)
+		if p.QoS == nil || p.QoS.ToPG == nil {
+			g, ok = tc, true
+		}
+		if ok && c.Lossless(p, g) {
+			set |= 1 << tc
+		}
+	}
+	return set
+}
+
+// LosslessQueues reports which queues carry lossless traffic: queues of a traffic class
+// whose priority group has headroom, and queues that a PAUSE of pfc_enable pauses.
 func (c *Completed) LosslessQueues(p *Port) [Queues]bool {
 	var is [Queues]bool
 	for tc := range Classes {
@@ -109,7 +146,7 @@ func (c *Completed) LosslessQueues(p *Port) [Queues]bool {
 	}
 	if p.QoS != nil {
 		for _, k := range p.QoS.PFC.List() {
-			is[c.Paused(p, k)] = true
+			is[c.PausedQueue(p, k)] = true
 		}
 	}
 	return is

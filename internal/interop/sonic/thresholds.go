@@ -6,28 +6,29 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Points are where a priority group begins to pause and to drop when it fills its
-// pool alone, in units of storage.
-type Points struct {
-	Unit     units.Bytes // a cell, or what a frame of 64 B costs
-	Shared   int64       // free part of the pool that the port sees
+// Thresholds are the occupancies at which a priority group pauses and drops when it fills
+// its pool alone, in units of storage.
+type Thresholds struct {
+	Unit     units.Bytes // a cell, or the storage for a frame of 64 B
+	Shared   int64       // free part of the pool, as the port sees it
 	Minimum  int64
-	Limit    int64 // on the shared part
-	PFC      int64 // Minimum and Limit
+	Limit    int64 // threshold in the shared part
+	PFC      int64 // Minimum + Limit: the group pauses
 	Headroom int64
-	Drop     int64 // PFC and Headroom: what comes beyond is dropped
+	Drop     int64 // PFC + Headroom: further frames are dropped
 }
 
-// Bytes are units of storage in bytes.
-func (p *Points) Bytes(n int64) units.Bytes { return units.Bytes(n) * p.Unit }
+// Bytes converts units of storage to bytes.
+func (p *Thresholds) Bytes(n int64) units.Bytes { return units.Bytes(n) * p.Unit }
 
-// Unit is that of storage: a cell, or what a frame of 64 B costs where that is less.
+// Unit returns the unit of storage: a cell, or the storage for a frame of 64 B if that is
+// less.
 func (c *Completed) Unit() units.Bytes {
 	return units.Bytes(min(c.Chip.Cell.N, c.Chip.Packet.N))
 }
 
-// Reserved is what priority groups and limits of ports take of a pool for
-// themselves, and ports in no table.
+// Reserved returns the bytes of a pool that are reserved: by priority groups, by port
+// profiles and, in no table, by the chip for each port.
 func (c *Completed) Reserved(pool *Pool) units.Bytes {
 	sum := units.Bytes(0)
 	for _, p := range c.Ports {
@@ -52,7 +53,7 @@ func (c *Completed) Reserved(pool *Pool) units.Bytes {
 	return sum
 }
 
-// SharedPart is the part of a pool that all may use, as one port sees it.
+// SharedPart returns the part of a pool that all groups compete for, as one port sees it.
 func (c *Completed) SharedPart(pool *Pool) units.Bytes {
 	if pool == nil {
 		return 0
@@ -64,8 +65,8 @@ func (c *Completed) SharedPart(pool *Pool) units.Bytes {
 	return max(0, size) / units.Bytes(c.Chip.Partitions.N)
 }
 
-// Minimum is what a priority group has for itself: without a shared headroom pool
-// the size of its profile holds its headroom, too.
+// Minimum returns the guaranteed bytes of a priority group. Without a shared headroom
+// pool, the profile's size also contains the headroom.
 func (c *Completed) Minimum(profile *Profile) units.Bytes {
 	if profile.Pool != nil && profile.Pool.Xoff > 0 {
 		return profile.Size
@@ -73,8 +74,8 @@ func (c *Completed) Minimum(profile *Profile) units.Bytes {
 	return max(0, profile.Size-profile.Xoff)
 }
 
-// Available is the headroom that a priority group can get: on some chips that of
-// all lossless ones of its port.
+// Available returns the headroom that a priority group can use. On some chips it can use
+// the headroom of all lossless groups of its port.
 func (c *Completed) Available(p *Port, profile *Profile) units.Bytes {
 	if c.Chip.PortHeadroom && profile.Pool != nil && profile.Pool.Xoff > 0 {
 		return units.Bytes(c.LosslessGroups(p)) * profile.Xoff
@@ -82,14 +83,14 @@ func (c *Completed) Available(p *Port, profile *Profile) units.Bytes {
 	return profile.Xoff
 }
 
-// PointsOf is where a priority group pauses and drops.
-func (c *Completed) PointsOf(p *Port, profile *Profile) Points {
+// ThresholdsOf returns the thresholds of a priority group with the given profile.
+func (c *Completed) ThresholdsOf(p *Port, profile *Profile) Thresholds {
 	unit := c.Unit()
-	x := Points{Unit: unit, Shared: int64(c.SharedPart(profile.Pool) / unit), Minimum: int64(c.Minimum(profile) / unit)}
+	x := Thresholds{Unit: unit, Shared: int64(c.SharedPart(profile.Pool) / unit), Minimum: int64(c.Minimum(profile) / unit)}
 	x.Limit = x.Shared
 	switch {
 	case profile.HasDynamic:
-		x.Limit = Alone(x.Shared, profile.DynamicTh)
+		x.Limit = AloneLimit(x.Shared, profile.DynamicTh)
 	case profile.StaticTh > 0:
 		x.Limit = min(x.Shared, int64(profile.StaticTh/unit))
 	}
@@ -102,8 +103,9 @@ func (c *Completed) PointsOf(p *Port, profile *Profile) Points {
 	return x
 }
 
-// Alone is what a dynamic threshold of 2^th gives to the only one that uses a pool.
-func Alone(shared, th int64) int64 {
+// AloneLimit returns the limit of a dynamic threshold with alpha 2^th when only one
+// group uses the pool.
+func AloneLimit(shared, th int64) int64 {
 	switch {
 	case shared > math.MaxInt64>>16:
 		return shared

@@ -8,10 +8,9 @@ import (
 	"github.com/xoff-net/xoff/internal/yaml"
 )
 
-// writtenAs says which key of a configuration became which of the scenario, by the
-// last word of the latter. Bounds of values that both have are those of scenarios:
-// what is wrong with a value is found there and shown here.
-var writtenAs = map[string]string{
+// configKey maps the last word of a scenario key to the configuration key it came from.
+// The scenario checks the values; errors are reported at the configuration key.
+var configKey = map[string]string{
 	"eta": "U_TARGET", "max_stage": "MI_THRESH", "g": "EWMA_GAIN", "fast_recovery": "FAST_RECOVERY_TIMES",
 	"rai": "RATE_AI", "rhai": "RATE_HAI", "min_rate": "MIN_RATE",
 	"alpha_interval": "ALPHA_RESUME_INTERVAL", "cut_interval": "RATE_DECREASE_INTERVAL", "rise_interval": "RP_TIMER",
@@ -19,8 +18,7 @@ var writtenAs = map[string]string{
 	"payload": "PACKET_PAYLOAD_SIZE", "size": "BUFFER_SIZE", "every": "L2_ACK_INTERVAL", "at_most": "SIMULATOR_STOP_TIME",
 }
 
-// locate ties an error of the scenario to the line of the file from which the key
-// comes.
+// locate moves an error in the scenario to the line of the file that the key came from.
 func (in *Input) locate(err error) error {
 	var e *yaml.Error
 	if !errors.As(err, &e) {
@@ -34,8 +32,8 @@ func (in *Input) locate(err error) error {
 	if _, err := fmt.Sscanf(e.Path, "workload[0].flows[%d]", &i); err == nil {
 		return inputError(s.Flows, lineOf(in.flowLines, i), 1, e.Err)
 	}
-	if key := writtenAs[e.Path[strings.LastIndexByte(e.Path, '.')+1:]]; s.lines[key] > 0 {
-		return s.wrong(key, "is not allowed: %w", e.Err)
+	if key := configKey[e.Path[strings.LastIndexByte(e.Path, '.')+1:]]; s.lines[key] > 0 {
+		return s.wrong(key, "is invalid: %w", e.Err)
 	}
 	if strings.HasPrefix(e.Path, "topology") {
 		return inputError(s.Topology, 1, 1, e.Err)
@@ -43,7 +41,7 @@ func (in *Input) locate(err error) error {
 	return inputError(s.File, 1, 1, e)
 }
 
-// lineOf returns where an entry stands: on the first line if nobody knows.
+// lineOf returns the line of entry i, or 1 if it is unknown.
 func lineOf(lines []int, i int) int {
 	if i < len(lines) {
 		return lines[i]
@@ -51,8 +49,8 @@ func lineOf(lines []int, i int) int {
 	return 1
 }
 
-// last returns the numbers of the last lines of a file that are not empty.
-func (t *text) last(count int) []int {
+// lastLines returns the line numbers of the last count lines that are not empty.
+func (t *text) lastLines(count int) []int {
 	list := make([]int, 0, count)
 	for _, line := range t.lines[len(t.lines)-count:] {
 		list = append(list, line[0].line)

@@ -10,74 +10,74 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Story is where the time of a flow went.
-type Story struct {
+// Breakdown divides the time of a flow into parts.
+type Breakdown struct {
 	Flow     int         `json:"flow"`
 	Workload string      `json:"workload"`
 	Src      string      `json:"src"`
 	Dst      string      `json:"dst"`
 	Size     units.Bytes `json:"size_bytes"`
 	Start    units.Time  `json:"start_ps"`
-	Time     units.Time  `json:"time_ps"` // its completion time, or up to the end of the run
+	Time     units.Time  `json:"time_ps"` // FCT, or up to the end of the run
 	Finished bool        `json:"finished"`
 	Ideal    units.Time  `json:"ideal_ps"`
-	Parts    []PartSum   `json:"parts"`  // add up to Time; the largest first
-	Rounds   int         `json:"rounds"` // round trips that it waited for its window
-	Window   units.Time  `json:"window_ps"`
-	Places   []Place     `json:"places"` // the same by place, on the way of the last packet
+	Parts    []PartSum   `json:"parts"`     // sum to Time; largest first
+	Rounds   int         `json:"rounds"`    // round trips in which the window was full
+	Window   units.Time  `json:"window_ps"` // time of these round trips
+	Sites    []Site      `json:"places"`    // parts by port or host; sum to Time
 	Losses   []Loss      `json:"losses"`
 }
 
-// PartSum is how much of its time a flow spent so.
+// PartSum is the time that a flow spent in one part.
 type PartSum struct {
 	Part  Part       `json:"part"`
 	Time  units.Time `json:"time_ps"`
 	Share float64    `json:"share"`
-	Acks  units.Time `json:"acks_ps"`   // of this, ACKs on their way back
-	Round units.Time `json:"window_ps"` // of this, in round trips that the window waited for
+	Acks  units.Time `json:"acks_ps"`   // time of ACKs, included in Time
+	Round units.Time `json:"window_ps"` // time with a full window, included in Time
 }
 
-// Place is a part of a flow's time at one place.
-type Place struct {
+// Site is the time that a flow spent in one part at one port or host.
+type Site struct {
 	Where string     `json:"where"`
 	Part  Part       `json:"part"`
-	Acks  bool       `json:"acks"` // of ACKs on their way back
+	Acks  bool       `json:"acks"` // the frames are ACKs
 	Time  units.Time `json:"time_ps"`
-	By    []Blame    `json:"by"` // whom it waited for, the longest first
+	By    []Blame    `json:"by"` // what it waited for, longest first
 }
 
-// Blame is whom a flow waited for.
+// Blame is a flow or node that a flow waited for.
 type Blame struct {
 	Who  string     `json:"who"`
-	Root string     `json:"root,omitempty"` // of a pause: where its tree began
+	Root string     `json:"root,omitempty"` // of a pause: the origin of its tree
 	Time units.Time `json:"time_ps"`
 }
 
-// Loss is a packet that was sent again.
+// Loss is a packet that was retransmitted.
 type Loss struct {
 	Packet  uint32     `json:"packet"`
 	Sent    units.Time `json:"sent_ps"`
-	Noticed units.Time `json:"noticed_ps"`
-	By      string     `json:"by"`    // what told the source
-	Where   string     `json:"where"` // what is known of the loss
+	Noticed units.Time `json:"noticed_ps"` // when the source detected the loss
+	By      string     `json:"by"`         // what reported it to the source
+	Where   string     `json:"where"`      // what is known about the loss
 }
 
-// Flow says where the time of a flow went.
-func (r *Run) Flow(id int) (*Story, error) {
+// Flow breaks down the time of a flow.
+func (r *Run) Flow(id int) (*Breakdown, error) {
 	steps, err := r.Steps(id)
 	if err != nil {
 		return nil, err
 	}
 	f := &r.flows[id]
-	s := &Story{Flow: id, Workload: f.workload, Src: r.names[f.src], Dst: r.names[f.dst], Size: f.size, Start: f.start, Time: r.lasted(f),
-		Finished: f.fct != none, Ideal: f.ideal, Parts: []PartSum{}, Places: []Place{}, Losses: []Loss{}}
+	s := &Breakdown{Flow: id, Workload: f.workload, Src: r.names[f.src], Dst: r.names[f.dst], Size: f.size, Start: f.start, Time: r.duration(f),
+		Finished: f.fct != none, Ideal: f.ideal, Parts: []PartSum{}, Sites: []Site{}, Losses: []Loss{}}
 	var parts [numParts]PartSum
-	type place struct {
+	type siteKey struct {
 		node, port int
 		part       Part
 		back       bool
 	}
-	places := make(map[place]int)
+	index := make(map[siteKey]int)
 	rounds := make(map[int]bool)
 	for _, x := range steps {
 		took := x.To - x.From
@@ -91,14 +91,14 @@ func (r *Run) Flow(id int) (*Story, error) {
 			s.Window += took
 			rounds[x.Round] = true
 		}
-		k := place{x.Node, x.Port, x.Part, x.Back}
-		at, known := places[k]
+		k := siteKey{x.Node, x.Port, x.Part, x.Back}
+		at, known := index[k]
 		if !known {
-			at = len(s.Places)
-			places[k] = at
-			s.Places = append(s.Places, Place{Where: r.where(x.Node, x.Port), Part: x.Part, Acks: x.Back, By: []Blame{}})
+			at = len(s.Sites)
+			index[k] = at
+			s.Sites = append(s.Sites, Site{Where: r.where(x.Node, x.Port), Part: x.Part, Acks: x.Back, By: []Blame{}})
 		}
-		s.Places[at].add(r.blame(x), took)
+		s.Sites[at].add(r.blame(x), took)
 		if x.Part == Lost {
 			s.Losses = append(s.Losses, r.loss(id, x))
 		}
@@ -111,15 +111,15 @@ func (r *Run) Flow(id int) (*Story, error) {
 		}
 	}
 	slices.SortStableFunc(s.Parts, func(a, b PartSum) int { return cmp.Compare(b.Time, a.Time) })
-	slices.SortStableFunc(s.Places, func(a, b Place) int { return cmp.Compare(b.Time, a.Time) })
-	for i := range s.Places {
-		by := s.Places[i].By
+	slices.SortStableFunc(s.Sites, func(a, b Site) int { return cmp.Compare(b.Time, a.Time) })
+	for i := range s.Sites {
+		by := s.Sites[i].By
 		slices.SortStableFunc(by, func(a, b Blame) int { return cmp.Or(cmp.Compare(b.Time, a.Time), strings.Compare(a.Who, b.Who)) })
 	}
 	return s, nil
 }
 
-func (p *Place) add(b Blame, took units.Time) {
+func (p *Site) add(b Blame, took units.Time) {
 	p.Time += took
 	if b.Who == "" {
 		return
@@ -139,16 +139,16 @@ func (r *Run) where(node, at int) string {
 	return r.portName(node, at)
 }
 
-// blame says whom a step waited for.
+// blame returns what a step waited for.
 func (r *Run) blame(s Step) Blame {
 	switch s.Part {
 	case Queueing:
 		if s.Behind < 0 {
-			return Blame{Who: "control frames of the link"}
+			return Blame{Who: "control frames"}
 		}
 		f := &r.flows[s.Behind]
 		return Blame{Who: fmt.Sprintf("flow %d (%s, %s to %s)", s.Behind, f.workload, r.names[f.src], r.names[f.dst])}
-	case Held:
+	case Paused:
 		p := &r.ports[s.Node][s.Port]
 		b := Blame{Who: r.names[p.peer]}
 		if s.Pause >= 0 {
@@ -161,8 +161,8 @@ func (r *Run) blame(s Step) Blame {
 	}
 }
 
-// origin is what a tree of pauses began with: the port that could not send, or the host that
-// took nothing.
+// origin names the origin of a pause tree: the congested egress port, or the host that did not
+// accept frames.
 func (r *Run) origin(root *pause) string {
 	if r.ports[root.node][root.port].host {
 		return r.names[root.node]
@@ -173,10 +173,10 @@ func (r *Run) origin(root *pause) string {
 	return r.portName(root.node, root.port)
 }
 
-// loss says what is known about a packet that was sent again.
+// loss returns what is known about the loss of a retransmitted packet.
 func (r *Run) loss(id int, s Step) Loss {
 	l := Loss{Packet: s.Seq, Sent: s.From, Noticed: s.To, By: map[why]string{whyNack: "the destination", whyTimeout: "a timeout"}[s.by],
-		Where: "it was not dropped: it came too late, or after one that was"}
+		Where: "not dropped: it arrived too late, or after a dropped packet"}
 	other := ""
 	for i := range r.drops {
 		d := &r.drops[i]
@@ -198,10 +198,11 @@ func (r *Run) loss(id int, s Step) Loss {
 	return l
 }
 
-// mostly names the place where a flow spent most of its time, but for what it cannot avoid.
-func (s *Story) mostly() string {
-	for i := range s.Places {
-		p := &s.Places[i]
+// mostly describes the site at which a flow spent most of its time, except serialisation and
+// propagation.
+func (s *Breakdown) mostly() string {
+	for i := range s.Sites {
+		p := &s.Sites[i]
 		if p.Part == Serialisation || p.Part == Propagation || 4*p.Time < s.Time {
 			continue
 		}
@@ -213,15 +214,15 @@ func (s *Story) mostly() string {
 	return fmt.Sprintf("%s (%.0f %%)", s.Parts[0].Part, 100*s.Parts[0].Share)
 }
 
-// blamed names whom a place waited for most.
-func (p *Place) blamed() string {
+// blamed describes what a site waited for most, or returns "".
+func (p *Site) blamed() string {
 	if len(p.By) == 0 {
 		return ""
 	}
 	b := &p.By[0]
-	text := ", behind " + b.Who
-	if p.Part == Held {
-		text = ", by " + b.Who
+	text := " behind " + b.Who
+	if p.Part == Paused {
+		text = " by " + b.Who
 		if b.Root != "" && b.Root != b.Who {
 			text += " because of " + b.Root
 		}

@@ -1,0 +1,7 @@
+//go:build deep
+
+package fabric_test
+
+import "testing"
+
+func TestDeepJobsAgree(t *testing.T) { agreeOnJobs(t, 200) }

@@ -1,0 +1,141 @@
+package job
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// run runs the hosts of a job in steps of time. Flows take 1 us and are acknowledged 1 us
+// later.
+func run(t *testing.T, j *Job) {
+	t.Helper()
+	type end struct {
+		at     units.Time
+		flow   uint32
+		source bool
+	}
+	hosts := make(map[uint16]*Host)
+	for _, h := range j.Prepare() {
+		hosts[h.ID] = h
+	}
+	sender := func(f uint32) uint16 { return j.Ranks[j.Ops[j.Sends[f]].Rank].Host }
+	receiver := func(f uint32) uint16 { return j.Ranks[j.receiver(j.Targets[f])].Host }
+	var ends []end
+	for now := units.Time(0); now < 50*units.Microsecond; now += 100 * units.Nanosecond {
+		left := ends
+		ends = nil
+		follow := func(h *Host) {
+			for _, f := range h.Starts {
+				ends = append(ends, end{now + units.Microsecond, f - j.Flow0, false}, end{now + 2*units.Microsecond, f - j.Flow0, true})
+			}
+			for _, n := range h.Notices {
+				hosts[n.To].Notice(n.At, n.Op)
+			}
+			h.Starts, h.Notices = nil, nil
+		}
+		for _, e := range left {
+			if e.at > now {
+				ends = append(ends, e)
+				continue
+			}
+			h := hosts[receiver(e.flow)]
+			if e.source {
+				h = hosts[sender(e.flow)]
+			}
+			h.Ended(now, e.flow+j.Flow0, e.source)
+			follow(h)
+		}
+		for id := range uint16(len(hosts)) {
+			h := hosts[id]
+			h.Run(now)
+			follow(h)
+		}
+	}
+}
+
+const us = units.Microsecond
+
+func times(t *testing.T, j *Job, want ...[2]units.Time) {
+	t.Helper()
+	for k, w := range want {
+		from, ok := j.Ops[k].Began()
+		to, done := j.Ops[k].Ended()
+		if !ok || !done || from != w[0] || to != w[1] {
+			t.Errorf("operation %d, %s: %s to %s, %v (expected %s to %s)", k, j.Ops[k].Kind, from, to, done, w[0], w[1])
+		}
+	}
+	if !j.Done() || j.Left() != 0 {
+		t.Errorf("%d operations are left", j.Left())
+	}
+}
+
+// Two computes of one stream run one after the other although both are ready; one of another
+// stream runs beside them. A third waits for the start of the second.
+func TestStreams(t *testing.T) {
+	j := &Job{Ranks: []Rank{{Domain: -1, End: 4, Streams: 2}}, Edges: []Edge{3 | AtStart}, Ops: []Op{
+		{Kind: Compute, Work: int64(2 * us)}, {Kind: Compute, Work: int64(3 * us)},
+		{Kind: Compute, Work: int64(4 * us), Stream: 1, First: 1}, {Kind: Compute, Work: int64(us), Stream: 1, Deps: 1, First: 1},
+	}}
+	run(t, j)
+	times(t, j, [2]units.Time{0, 2 * us}, [2]units.Time{2 * us, 5 * us}, [2]units.Time{0, 4 * us}, [2]units.Time{4 * us, 5 * us})
+	// Streams compute from 0 to 5 us without a gap.
+	j.Iterations, j.Labels = 1, make([]Label, 1)
+	if it := j.RankIterations(0)[0]; it.Compute != 5*us || it.Exposed() != 0 || !it.Done {
+		t.Errorf("%+v", it)
+	}
+}
+
+// Rank 0 computes 1 us, then sends two flows to rank 1. The first is eager: the compute after
+// it starts at 1 us, the one after the second at its ACK, 3 us. Rank 1 posts its second recv
+// after 5 us of compute, when its message has long arrived.
+func TestFlows(t *testing.T) {
+	j := &Job{Flow0: 7, Sends: []uint32{1, 2}, Targets: []uint32{6, 7},
+		Ranks: []Rank{{Host: 0, Domain: -1, End: 5, Streams: 1}, {Host: 1, Domain: -1, First: 5, End: 8, Streams: 1}},
+		Edges: []Edge{1, 2, 3, 4, 7},
+		Ops: []Op{
+			{Kind: Compute, Work: int64(us)}, {Kind: Send, Deps: 1, To: 0, Eager: true, First: 2}, {Kind: Send, Deps: 1, To: 1, First: 3},
+			{Kind: Compute, Work: int64(us), Deps: 1, First: 4}, {Kind: Compute, Work: int64(us), Deps: 1, First: 4},
+			{Kind: Compute, Work: int64(5 * us), Rank: 1, First: 4}, {Kind: Recv, Rank: 1, First: 5}, {Kind: Recv, Rank: 1, Deps: 1, First: 5},
+		}}
+	run(t, j)
+	times(t, j, [2]units.Time{0, us}, [2]units.Time{us, us}, [2]units.Time{us, 3 * us}, [2]units.Time{us, 2 * us}, [2]units.Time{3 * us, 4 * us},
+		[2]units.Time{0, 5 * us}, [2]units.Time{0, 2 * us}, [2]units.Time{5 * us, 5 * us})
+}
+
+// Copies of 1000 B at 8 Gbps take 1 us, with 500 ns latency. Ranks 1 and 2 send to rank 0 at
+// once: the second waits for the receiver. Rank 1 sends two, one after the other.
+func TestScaleUp(t *testing.T) {
+	j := &Job{ScaleUp: ScaleUp{8 * units.Gbps, 500 * units.Nanosecond},
+		Ranks: []Rank{{Host: 0, End: 3}, {Host: 1, First: 3, End: 5}, {Host: 2, First: 5, End: 6}},
+		Ops: []Op{
+			{Kind: Recv}, {Kind: Recv}, {Kind: Recv},
+			{Kind: Copy, Work: 1000, Rank: 1, To: 0}, {Kind: Copy, Work: 1000, Rank: 1, To: 1}, {Kind: Copy, Work: 1000, Rank: 2, To: 2},
+		}}
+	run(t, j)
+	// Operation 3 arrives from 0.5 to 1.5 us, 5 from 1.5 to 2.5 (it came first), 4 until 3.5.
+	times(t, j, [2]units.Time{0, 1500 * units.Nanosecond}, [2]units.Time{0, 3500 * units.Nanosecond}, [2]units.Time{0, 2500 * units.Nanosecond},
+		[2]units.Time{0, us}, [2]units.Time{us, 2 * us}, [2]units.Time{0, us})
+}
+
+// A recv of any source takes the first message that arrives; a recv from rank 2 takes its own.
+func TestWildcards(t *testing.T) {
+	j := &Job{ScaleUp: ScaleUp{8 * units.Gbps, 500 * units.Nanosecond},
+		Ranks:    []Rank{{Host: 0, End: 2}, {Host: 1, First: 2, End: 3}, {Host: 2, First: 3, End: 4}},
+		Patterns: map[uint32]Pattern{0: {Wildcard, Wildcard}, 1: {2, 5}},
+		Messages: []Message{{0, 1, 4}, {0, 2, 5}},
+		Ops: []Op{
+			{Kind: Recv}, {Kind: Recv}, {Kind: Copy, Work: 2000, Rank: 1, To: AnyRecv}, {Kind: Copy, Work: 1000, Rank: 2, To: AnyRecv | 1},
+		}}
+	run(t, j)
+	// Rank 1's message comes first, 0.5 to 2.5 us; rank 2's waits for the receiver.
+	times(t, j, [2]units.Time{0, 2500 * units.Nanosecond}, [2]units.Time{0, 3500 * units.Nanosecond})
+}
+
+// An operation takes at most 64 bytes, with four edges.
+func TestSize(t *testing.T) {
+	if size := unsafe.Sizeof(Op{}) + 4*unsafe.Sizeof(Edge(0)); size > 64 {
+		t.Errorf("%d bytes", size)
+	}
+}

@@ -1,0 +1,285 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/interop/goal"
+	"github.com/xoff-net/xoff/job"
+)
+
+// A job is described by a goal.Source: a graph of send, recv and calc operations per rank. The
+// CPU of a calc is its stream; the NIC of a send is a channel, with its own connection.
+
+// Labelled is a goal.Source whose operations belong to collectives or parts of a model.
+type Labelled interface {
+	goal.Source
+	Labels() []job.Label
+	Label(op goal.Op) int32 // of an operation, or -1
+}
+
+// jobOptions are the keys that all jobs share.
+type jobOptions struct {
+	eager      units.Bytes // sends up to this size are complete at once
+	iterations int
+}
+
+// message is one end of a message before matching.
+type message struct{ from, to, tag, op uint32 }
+
+// assembly is a job under construction.
+type assembly struct {
+	env          *Env
+	source       goal.Source
+	job          *job.Job
+	plan         *Plan
+	class        uint8
+	hashes       map[uint64]uint32 // ECMP hashes of connections, by ranks and channel
+	sends, recvs []message
+	wild         map[uint32]bool // ranks with wildcards
+}
+
+// job builds a job from a source. It reads each rank once.
+func (e *Env) job(s goal.Source, o jobOptions) (*Plan, error) {
+	j := &job.Job{Start: e.Start, Iterations: max(1, o.iterations), ScaleUp: e.Fabric.ScaleUp}
+	a := &assembly{env: e, source: s, job: j, plan: &Plan{Job: j}, class: e.Classes.Next(), hashes: make(map[uint64]uint32), wild: make(map[uint32]bool)}
+	labelled, _ := s.(Labelled)
+	if labelled != nil {
+		j.Labels = labelled.Labels()
+	}
+	for r := range s.Ranks() {
+		g, err := s.Rank(r)
+		if err != nil {
+			return nil, err
+		}
+		if err := a.rank(uint32(r), g, labelled, o.eager); err != nil {
+			return nil, err
+		}
+	}
+	if err := a.match(); err != nil {
+		return nil, err
+	}
+	a.sends, a.recvs = nil, nil
+	return a.plan, a.acyclic()
+}
+
+// maxOps limits the operations of a job: targets have 31 bits.
+const maxOps = 1<<31 - 1
+
+// rank adds the operations of a rank.
+func (a *assembly) rank(r uint32, g *goal.Graph, labelled Labelled, eager units.Bytes) error {
+	j, e := a.job, a.env
+	base := uint32(len(j.Ops))
+	gpu := &e.Fabric.GPUs[e.Placed[r]]
+	rank := job.Rank{Host: uint16(gpu.Host), Domain: gpu.Domain, First: base, End: base + uint32(len(g.Ops))}
+	if len(j.Ops)+len(g.Ops) > maxOps || len(j.Edges)+g.NumEdges() > maxOps {
+		return fmt.Errorf("rank %d: more than %d operations or dependencies up to this rank", r, maxOps)
+	}
+	for k := range g.Ops {
+		in := &g.Ops[k]
+		op := job.Op{Rank: r, First: uint32(len(j.Edges)), Deps: in.Deps, Label: -1, Work: int64(max(1, in.Size))}
+		if labelled != nil {
+			op.Label = labelled.Label(*in)
+		}
+		at := uint32(len(j.Ops))
+		switch in.Kind {
+		case goal.Calc:
+			if in.Size > uint64(e.MaxDelay/units.Nanosecond)*1000 {
+				return fmt.Errorf("rank %d, operation %d: calc of %d ns (expected at most %d)", r, k, in.Size, uint64(e.MaxDelay/units.Nanosecond)*1000)
+			}
+			op.Kind, op.Work, op.Stream = job.Compute, int64(in.Size)*int64(units.Nanosecond), in.CPU
+			rank.Streams = max(rank.Streams, int(in.CPU)+1)
+		case goal.Recv:
+			op.Kind = job.Recv
+			if in.Peer == goal.Any || in.Tag == goal.Any {
+				a.wild[r] = true
+			}
+			a.recvs = append(a.recvs, message{in.Peer, r, in.Tag, at})
+		case goal.Send:
+			if in.Size > uint64(e.MaxSize) {
+				return fmt.Errorf("rank %d, operation %d: send of %d bytes (expected at most %s)", r, k, in.Size, e.MaxSize)
+			}
+			a.send(&op, in, r, gpu, eager)
+			if in.Tag == goal.Any {
+				a.wild[in.Peer] = true
+			}
+			a.sends = append(a.sends, message{r, in.Peer, in.Tag, at})
+		}
+		j.Ops = append(j.Ops, op)
+		for _, edge := range g.Edges(k) {
+			to := job.Edge(base + uint32(edge.Op()))
+			if edge.AtStart() {
+				to |= job.AtStart
+			}
+			j.Edges = append(j.Edges, to)
+		}
+	}
+	j.Ranks = append(j.Ranks, rank)
+	return nil
+}
+
+// send makes a send a flow, or a copy inside the domain.
+func (a *assembly) send(op *job.Op, in *goal.Op, r uint32, from *GPU, eager units.Bytes) {
+	e := a.env
+	to := &e.Fabric.GPUs[e.Placed[in.Peer]]
+	if in.Peer == r || from.Domain >= 0 && from.Domain == to.Domain {
+		op.Kind = job.Copy
+		return
+	}
+	op.Kind, op.To, op.Eager = job.Send, uint32(len(a.plan.Flows)), units.Bytes(op.Work) <= eager
+	pair := uint64(r)<<32 | uint64(in.Peer)<<8 | uint64(in.NIC)
+	hash, ok := a.hashes[pair]
+	if !ok {
+		hash = e.hash()
+		a.hashes[pair] = hash
+	}
+	a.plan.add(Flow{Start: e.Start, Src: from.Host, Dst: to.Host, Size: units.Bytes(op.Work), Class: a.class, Group: op.Label, Hash: hash})
+	a.job.Sends = append(a.job.Sends, uint32(len(a.job.Ops)))
+	a.job.Targets = append(a.job.Targets, 0)
+}
+
+// match connects each send with its recv: the k-th from one rank to another with a tag with
+// the k-th such recv. Ranks with wildcards match messages as they arrive.
+func (a *assembly) match() error {
+	j := a.job
+	order := func(x, y message) int {
+		return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to), cmp.Compare(x.tag, y.tag), cmp.Compare(x.op, y.op))
+	}
+	if len(a.wild) > 0 {
+		j.Patterns = make(map[uint32]job.Pattern)
+		open := make(map[uint32]int) // by rank: recvs minus sends
+		a.recvs = slices.DeleteFunc(a.recvs, func(m message) bool {
+			if a.wild[m.to] {
+				j.Patterns[m.op] = job.Pattern{From: m.from, Tag: m.tag}
+				open[m.to]++
+			}
+			return a.wild[m.to]
+		})
+		a.sends = slices.DeleteFunc(a.sends, func(m message) bool {
+			if a.wild[m.to] {
+				a.target(m.op, job.AnyRecv|uint32(len(j.Messages)))
+				j.Messages = append(j.Messages, job.Message{Rank: m.to, From: m.from, Tag: m.tag})
+				open[m.to]--
+			}
+			return a.wild[m.to]
+		})
+		for r := range uint32(len(j.Ranks)) {
+			if n := open[r]; n != 0 {
+				return a.mismatched(fmt.Errorf("rank %d: %d messages are sent to it, and it has %d recvs more than that (expected a recv for each)", r, a.sentTo(r), n))
+			}
+		}
+	}
+	slices.SortFunc(a.sends, order)
+	slices.SortFunc(a.recvs, order)
+	for i := range min(len(a.sends), len(a.recvs)) {
+		s, r := a.sends[i], a.recvs[i]
+		if s.from != r.from || s.to != r.to || s.tag != r.tag {
+			r.op, s.op = s.op, r.op
+			if order(s, r) < 0 {
+				return a.unmatched(a.sends[i], goal.Send)
+			}
+			return a.unmatched(a.recvs[i], goal.Recv)
+		}
+		a.target(s.op, r.op)
+	}
+	switch n := min(len(a.sends), len(a.recvs)); {
+	case len(a.sends) > n:
+		return a.unmatched(a.sends[n], goal.Send)
+	case len(a.recvs) > n:
+		return a.unmatched(a.recvs[n], goal.Recv)
+	}
+	return nil
+}
+
+// sentTo counts the messages to a rank with wildcards.
+func (a *assembly) sentTo(r uint32) int {
+	n := 0
+	for i := range a.job.Messages {
+		if a.job.Messages[i].Rank == r {
+			n++
+		}
+	}
+	return n
+}
+
+// unmatched returns the error for a send without its recv, or the reverse.
+func (a *assembly) unmatched(m message, kind goal.Kind) error {
+	rank, peer := m.from, m.to
+	if kind == goal.Recv {
+		rank, peer = peer, rank
+	}
+	return a.mismatched(fmt.Errorf("%s", goal.Mismatch{Rank: rank, Peer: peer, Tag: m.tag, Kind: kind, Count: 1, Op: int(m.op - a.job.Ranks[rank].First)}))
+}
+
+// mismatched adds the way to see all mismatches of a file.
+func (a *assembly) mismatched(err error) error {
+	if f, ok := a.source.(*goal.File); ok {
+		return fmt.Errorf("%s: %w; fix: see all with xoff check %s", f.Name(), err, f.Name())
+	}
+	return err
+}
+
+// target sets where the message of a send arrives.
+func (a *assembly) target(send, target uint32) {
+	op := &a.job.Ops[send]
+	if op.Kind == job.Send {
+		a.job.Targets[op.To] = target
+	} else {
+		op.To = target
+	}
+}
+
+// acyclic returns an error if ranks wait for each other. Messages to ranks with wildcards may
+// match in any order, so such jobs are not checked.
+func (a *assembly) acyclic() error {
+	j := a.job
+	if len(j.Patterns) > 0 {
+		return nil
+	}
+	left := make([]uint32, len(j.Ops))
+	var ready []uint32
+	for k := range j.Ops {
+		left[k] = j.Ops[k].Deps
+		if j.Ops[k].Kind == job.Recv {
+			left[k]++
+		}
+		if left[k] == 0 {
+			ready = append(ready, uint32(k))
+		}
+	}
+	done := 0
+	release := func(k uint32) {
+		if left[k]--; left[k] == 0 {
+			ready = append(ready, k)
+		}
+	}
+	for ; len(ready) > 0; done++ {
+		k := ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		switch op := &j.Ops[k]; op.Kind {
+		case job.Send:
+			release(j.Targets[op.To])
+		case job.Copy:
+			release(op.To)
+		}
+		for _, e := range j.EdgesOf(k) {
+			release(e.Op())
+		}
+	}
+	if done == len(j.Ops) {
+		return nil
+	}
+	for k := range j.Ops {
+		if op := &j.Ops[k]; left[k] > 0 && op.Kind == job.Recv {
+			return fmt.Errorf("rank %d, operation %d: this recv never completes: it waits for a message that waits for it, through other ranks (expected no cycle)",
+				op.Rank, uint32(k)-j.Ranks[op.Rank].First)
+		}
+	}
+	return fmt.Errorf("operations wait for each other (expected no cycle)")
+}
+
+// jobFlows estimates the number of flows of a job from a number of operations.
+func jobFlows(ops float64) float64 { return math.Ceil(ops / 2) }
