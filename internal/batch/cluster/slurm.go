@@ -31,10 +31,13 @@ trap stop TERM INT
 {{sh .Program}} sweep --plan {{sh .Plan}} --shard task --workers "${SLURM_CPUS_PER_TASK:-{{.CPUs}}}" &
 task=$!
 [ -z "$stopped" ] || stop # a signal arrived before the task started
+code=127
 while :; do
+  stopped=
   wait "$task"
-  code=$?
-  kill -0 "$task" 2>/dev/null || break # otherwise a signal ended the wait
+  got=$?
+  [ "$got" -eq 127 ] || code=$got # 127: the code was returned before
+  [ -n "$stopped" ] || break # otherwise a signal ended the wait
 done
 # A failed verdict (1, 3) or bad input (2) does not change on a retry. A process that was
 # killed, for example for lack of memory, is retried.
