@@ -12,21 +12,21 @@ func (w *sheet) jobs(s *metrics.Summary) {
 	if len(s.Jobs) == 0 {
 		return
 	}
-	w.line("jobs\tranks\titerations\tmean\tmax\tcompute\texposed\tslowest rank")
+	w.line("jobs\tranks\titerations\tmean\tmax\tcompute\texposed\twaiting\tslowest rank")
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		if len(j.Iterations) == 0 {
-			w.line("%s\t%d\t0\t-\t-\t-\t-\t%d operations unfinished", j.Name, j.Ranks, j.Unfinished)
+			w.line("%s\t%d\t0\t-\t-\t-\t-\t-\t%d operations unfinished", j.Name, j.Ranks, j.Unfinished)
 			continue
 		}
 		sum, most := units.Time(0), units.Time(0)
 		for _, t := range j.Iterations {
 			sum, most = sum+t, max(most, t)
 		}
-		w.line("%s\t%d\t%d\t%s\t%s\t%s\t%s\t%d at %s", j.Name, j.Ranks, len(j.Iterations), human(sum/units.Time(len(j.Iterations))), human(most),
-			human(j.Compute), human(j.Exposed), j.Slowest, j.SlowestHost)
+		w.line("%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%d at %s", j.Name, j.Ranks, len(j.Iterations), human(sum/units.Time(len(j.Iterations))), human(most),
+			human(j.Compute), human(j.Exposed), human(j.Waiting), j.Slowest, j.SlowestHost)
 	}
-	w.line("  (exposed: time of an iteration in which a rank does not compute, mean over ranks)")
+	w.line("  (mean over ranks; exposed: communication while a rank does not compute; waiting: neither)")
 	w.line("")
 	head := false
 	for i := range s.Jobs {

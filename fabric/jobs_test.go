@@ -317,7 +317,7 @@ func TestJobErrors(t *testing.T) {
 		"workload: [{name: a, generator: collective, size: 1MB, placement: 1 1}]":                              "GPU 1 is not free",
 		"workload: [{name: a, generator: collective, size: 1MB, algorithm: star}]":                             `"star" is unknown for all_reduce (allowed: ring,`,
 		"workload: [{name: a, generator: collective, size: 1MB, ranks: 6, algorithm: halving_doubling}]":       "halving_doubling with 6 ranks",
-		"workload: [{name: a, generator: collective, size: 5B}]":                                               "5B leaves empty pieces",
+		"workload: [{name: a, generator: collective, size: 0B}]":                                               "0B is too small",
 		"workload: [{name: a, generator: collective, size: 1MB}]\ncompat: {ties: insertion}":                   "workload a is a job",
 		"workload: [{name: a, generator: collective, size: 1MB}, {name: b, generator: collective, size: 1MB}]": "0 free GPUs",
 	} {

@@ -240,6 +240,7 @@ func (h *Host) message(now units.Time, target uint32) {
 	for at, k := range m.posted {
 		if j.Patterns[k].matches(msg) {
 			m.posted = append(m.posted[:at], m.posted[at+1:]...)
+			j.Ops[k].To = msg.Op
 			h.complete(now, k)
 			return
 		}
@@ -253,6 +254,7 @@ func (h *Host) post(now units.Time, m *matcher, k uint32) {
 	for at, i := range m.unexpected {
 		if p.matches(&h.job.Messages[i]) {
 			m.unexpected = append(m.unexpected[:at], m.unexpected[at+1:]...)
+			h.job.Ops[k].To = h.job.Messages[i].Op
 			h.complete(now, k)
 			return
 		}

@@ -25,7 +25,7 @@ type Op struct {
 	Rank   uint32 // in Job.Ranks
 	First  uint32 // index in Job.Edges of its first edge
 	Deps   uint32 // operations of the same rank that it waits for; counts down during a run
-	To     uint32 // Send: flow, relative to Job.Flow0; Copy: its target
+	To     uint32 // Send: flow, relative to Job.Flow0; Copy: its target; Recv: its Send or Copy, if known
 	Label  int32  // in Job.Labels; -1: none
 	Kind   Kind
 	Stream uint8 // Compute: stream of its rank
@@ -51,8 +51,8 @@ const AnyRecv = 1 << 31
 // Wildcard as the source or tag of a Pattern matches all.
 const Wildcard = 1<<32 - 1
 
-// Message is a message to a rank with wildcards.
-type Message struct{ Rank, From, Tag uint32 }
+// Message is a message to a rank with wildcards. Op is its Send or Copy.
+type Message struct{ Rank, From, Tag, Op uint32 }
 
 // Pattern is what a recv of a rank with wildcards matches.
 type Pattern struct{ From, Tag uint32 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"reflect"
 	"testing"
 	"unsafe"
 
@@ -82,7 +83,7 @@ func TestStreams(t *testing.T) {
 	times(t, j, [2]units.Time{0, 2 * us}, [2]units.Time{2 * us, 5 * us}, [2]units.Time{0, 4 * us}, [2]units.Time{4 * us, 5 * us})
 	// Streams compute from 0 to 5 us without a gap.
 	j.Iterations, j.Labels = 1, make([]Label, 1)
-	if it := j.RankIterations(0)[0]; it.Compute != 5*us || it.Exposed() != 0 || !it.Done {
+	if it := j.RankIterations(0)[0]; it.Compute != 5*us || it.Exposed != 0 || it.Waiting() != 0 || !it.Done {
 		t.Errorf("%+v", it)
 	}
 }
@@ -124,13 +125,79 @@ func TestWildcards(t *testing.T) {
 	j := &Job{ScaleUp: ScaleUp{8 * units.Gbps, 500 * units.Nanosecond},
 		Ranks:    []Rank{{Host: 0, End: 2}, {Host: 1, First: 2, End: 3}, {Host: 2, First: 3, End: 4}},
 		Patterns: map[uint32]Pattern{0: {Wildcard, Wildcard}, 1: {2, 5}},
-		Messages: []Message{{0, 1, 4}, {0, 2, 5}},
+		Messages: []Message{{0, 1, 4, 2}, {0, 2, 5, 3}},
 		Ops: []Op{
 			{Kind: Recv}, {Kind: Recv}, {Kind: Copy, Work: 2000, Rank: 1, To: AnyRecv}, {Kind: Copy, Work: 1000, Rank: 2, To: AnyRecv | 1},
 		}}
 	run(t, j)
 	// Rank 1's message comes first, 0.5 to 2.5 us; rank 2's waits for the receiver.
 	times(t, j, [2]units.Time{0, 2500 * units.Nanosecond}, [2]units.Time{0, 3500 * units.Nanosecond})
+	if j.Ops[0].To != 2 || j.Ops[1].To != 3 {
+		t.Errorf("recvs took the messages of operations %d and %d (expected 2 and 3)", j.Ops[0].To, j.Ops[1].To)
+	}
+}
+
+// Rank 0 computes 1 us and sends to rank 1, which takes 1 us; its ACK takes another. Rank 1
+// computes from 0 to 0.5 us, receives until 2 us and computes 3 us. Rank 0 waits for that.
+func criticalJob() *Job {
+	return &Job{Iterations: 1, Labels: make([]Label, 1), Sends: []uint32{1}, Targets: []uint32{3},
+		Ranks: []Rank{{Host: 0, Domain: -1, End: 2, Streams: 1}, {Host: 1, Domain: -1, First: 2, End: 6, Streams: 1}},
+		Edges: []Edge{1, 4, 5},
+		Ops: []Op{
+			{Kind: Compute, Work: int64(us)}, {Kind: Send, Deps: 1, First: 1},
+			{Kind: Compute, Work: int64(us / 2), Rank: 1, First: 1}, {Kind: Recv, Rank: 1, First: 1, To: 1},
+			{Kind: Compute, Work: int64(2 * us), Rank: 1, Deps: 1, First: 2}, {Kind: Compute, Work: int64(us), Rank: 1, Deps: 1, First: 3},
+		}}
+}
+
+func TestExposed(t *testing.T) {
+	j := criticalJob()
+	run(t, j)
+	for rank, want := range []Iteration{{Span{0, 3 * us, 2, true}, us, 2 * us}, {Span{0, 5 * us, 4, true}, 3500 * units.Nanosecond, us}} {
+		if it := j.RankIterations(rank)[0]; it != want {
+			t.Errorf("rank %d: %+v (expected %+v)", rank, it, want)
+		}
+	}
+	compute, messages := j.Activity(1, 9*us)
+	if want := []Interval{{0, us / 2}, {2 * us, 5 * us}}; !reflect.DeepEqual(compute, want) || !reflect.DeepEqual(messages, []Interval{{us, 2 * us}}) {
+		t.Errorf("%v, %v", compute, messages)
+	}
+}
+
+// The path leads from the last compute of rank 1 over the message to the compute of rank 0.
+func TestCriticalPath(t *testing.T) {
+	j := criticalJob()
+	run(t, j)
+	want := []Step{{From: 0, To: us, Op: 0}, {From: us, To: 2 * us, Op: 1, Peer: 1}, {From: 2 * us, To: 4 * us, Op: 4, Peer: 1}, {From: 4 * us, To: 5 * us, Op: 5, Peer: 1}}
+	if got := j.CriticalPath(0, 9*us); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+	// The message was under way at the end of the run.
+	j = criticalJob()
+	run(t, j)
+	for k := range j.Ops {
+		if k != 0 && k != 2 {
+			j.Ops[k].ended = 0
+		}
+	}
+	want = []Step{want[0], {From: us, To: 9 * us, Op: 1, Peer: 1, Open: true}}
+	if got := j.CriticalPath(0, 9*us); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A compute that waited for its stream follows the one that had it, not what it depends on;
+// one that waits for a start follows what started that.
+func TestCriticalStream(t *testing.T) {
+	j := &Job{Iterations: 1, Labels: make([]Label, 1), Ranks: []Rank{{Domain: -1, End: 4, Streams: 2}}, Edges: []Edge{3 | AtStart}, Ops: []Op{
+		{Kind: Compute, Work: int64(2 * us)}, {Kind: Compute, Work: int64(3 * us)},
+		{Kind: Compute, Work: int64(us), Stream: 1, First: 1}, {Kind: Compute, Work: int64(4 * us), Stream: 1, Deps: 1, First: 1},
+	}}
+	run(t, j)
+	want := []Step{{From: 0, To: 2 * us, Op: 0}, {From: 2 * us, To: 6 * us, Op: 3}}
+	if got := j.CriticalPath(0, 9*us); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
 }
 
 // An operation takes at most 64 bytes, with four edges.

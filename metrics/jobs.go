@@ -16,7 +16,8 @@ type Job struct {
 	Unfinished  int             `json:"unfinished"`    // operations that were not complete at the end of the run
 	Iterations  []units.Time    `json:"iterations_ps"` // time of each complete iteration
 	Compute     units.Time      `json:"compute_ps"`    // time in which a rank computed, mean over ranks, in complete iterations
-	Exposed     units.Time      `json:"exposed_ps"`    // time in which it did not, mean over ranks: communication that is not hidden, and waiting
+	Exposed     units.Time      `json:"exposed_ps"`    // time in which it communicated and did not compute, mean over ranks
+	Waiting     units.Time      `json:"waiting_ps"`    // time in which it did neither, mean over ranks
 	Slowest     int             `json:"slowest_rank"`  // rank that finished last in the longest iteration
 	SlowestHost string          `json:"slowest_host"`  // its NIC
 	Collectives []JobCollective `json:"collectives"`   // by operation, algorithm, ranks and size
@@ -76,7 +77,8 @@ func (o *Outcome) jobs() []Job {
 			for rank := range r.ranks {
 				it := &r.ranks[rank][i]
 				s.Compute += it.Compute
-				s.Exposed += span.To - span.From - it.Compute
+				s.Exposed += it.Exposed
+				s.Waiting += span.To - span.From - it.Compute - it.Exposed
 				n++
 				if span.To-span.From > longest && it.To == span.To {
 					longest, s.Slowest = span.To-span.From, rank
@@ -84,7 +86,7 @@ func (o *Outcome) jobs() []Job {
 			}
 		}
 		if n > 0 {
-			s.Compute, s.Exposed = s.Compute/n, s.Exposed/n
+			s.Compute, s.Exposed, s.Waiting = s.Compute/n, s.Exposed/n, s.Waiting/n
 		}
 		s.SlowestHost = o.Nodes[j.Ranks[s.Slowest].Host]
 		list = append(list, s)
@@ -164,7 +166,8 @@ func (o *Outcome) rankColumns() []probe.Column {
 		{Name: "start_ps", Doc: "start of the first send or compute of the rank"},
 		{Name: "end_ps", Nullable: true, Doc: "end of its last operation; null: unfinished"},
 		{Name: "compute_ps", Doc: "time in which the rank computed"},
-		{Name: "exposed_ps", Nullable: true, Doc: "time from start to end in which it did not compute; null: unfinished"},
+		{Name: "exposed_ps", Nullable: true, Doc: "time in which it communicated and did not compute; null: unfinished"},
+		{Name: "waiting_ps", Nullable: true, Doc: "time in which it did neither; null: unfinished"},
 	}
 }
 
@@ -175,9 +178,9 @@ func (o *Outcome) writeRanks(t *Table) error {
 				if it.Ops == 0 {
 					continue
 				}
-				row := []int64{int64(i), int64(rank), int64(j.Ranks[rank].Host), int64(k), int64(it.From), probe.Null, int64(it.Compute), probe.Null}
+				row := []int64{int64(i), int64(rank), int64(j.Ranks[rank].Host), int64(k), int64(it.From), probe.Null, int64(it.Compute), probe.Null, probe.Null}
 				if it.Done {
-					row[5], row[7] = int64(it.To), int64(it.Exposed())
+					row[5], row[7], row[8] = int64(it.To), int64(it.Exposed), int64(it.Waiting())
 				}
 				if err := t.Row(row); err != nil {
 					return err

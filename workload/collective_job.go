@@ -12,7 +12,7 @@ import (
 type CollectiveJob struct {
 	Operation string      `yaml:"operation" doc:"all_reduce, all_gather, reduce_scatter, broadcast or all_to_all"`
 	Algorithm string      `yaml:"algorithm" doc:"ring, halving_doubling, tree, double_binary_tree, hierarchical; direct or pairwise for all_to_all; empty: the first"`
-	Size      units.Bytes `yaml:"size" doc:"size as nccl-tests count it: of the largest buffer of a rank"`
+	Size      units.Bytes `yaml:"size" doc:"size as nccl-tests count it: of the largest buffer of a rank; a piece has at least one byte"`
 	Ranks     int         `yaml:"ranks,omitempty" doc:"number of ranks; 0: all free GPUs"`
 	Channels  int         `yaml:"channels" doc:"parts that are sent at the same time over their own connections"`
 	Chunks    int         `yaml:"chunks" doc:"chunks of trees and broadcasts, which follow each other like a pipeline"`
@@ -49,8 +49,8 @@ func (g *CollectiveJob) Check(e *Env) (float64, error) {
 		e.checkSize("size", g.Size), checkCount("repeat", g.Repeat, 1, 1<<20), e.checkSpan("gap", g.Gap),
 		checkCount("ranks", n, 2, 1<<20), checkCall(g.Operation, g.algorithm(), g.Size, n, g.Channels, g.Chunks),
 	)
-	if err == nil && g.algorithm() == "hierarchical" {
-		_, err = e.perServer(n)
+	if err == nil && g.algorithm() == "hierarchical" && !e.whole(n, e.perServer(n)) {
+		err = keyf("algorithm", "hierarchical needs the same number of neighbouring ranks on each server (expected placement packed on whole servers)")
 	}
 	if err != nil {
 		return 0, err
@@ -65,8 +65,9 @@ func (g *CollectiveJob) Check(e *Env) (float64, error) {
 	return flows, nil
 }
 
-// perServer returns the number of ranks on each server; ranks of a server must be neighbours.
-func (e *Env) perServer(n int) (int, error) {
+// perServer returns the number of ranks on each server, or 1 if ranks of a server are not
+// neighbours, or servers have different numbers of ranks.
+func (e *Env) perServer(n int) int {
 	server := func(r int) int32 { return e.Fabric.GPUs[e.Placed[r]].Server }
 	local := 1
 	for local < n && server(local) == server(0) {
@@ -74,15 +75,29 @@ func (e *Env) perServer(n int) (int, error) {
 	}
 	for r := range n {
 		if n%local != 0 || server(r) != server(r-r%local) || r%local == 0 && r > 0 && server(r) == server(r-1) {
-			return 0, keyf("algorithm", "hierarchical needs the same number of neighbouring ranks on each server (expected placement packed on whole servers)")
+			return 1
 		}
 	}
-	return local, nil
+	return local
+}
+
+// whole reports whether hierarchical can run: ranks of a server are neighbours, and all
+// servers have the same number.
+func (e *Env) whole(n, local int) bool {
+	known := make(map[int32]bool)
+	for r := 0; r < n; r += local {
+		s := e.Fabric.GPUs[e.Placed[r]].Server
+		if known[s] {
+			return false
+		}
+		known[s] = true
+	}
+	return true
 }
 
 // source returns the operations of the job.
-func (g *CollectiveJob) source(e *Env) (*collectiveSource, error) {
-	s := &collectiveSource{CollectiveJob: g, ranks: len(e.Placed)}
+func (g *CollectiveJob) source(e *Env) *collectiveSource {
+	s := &collectiveSource{CollectiveJob: g, ranks: len(e.Placed), local: e.perServer(len(e.Placed))}
 	for i := range g.Repeat {
 		s.labels = append(s.labels, job.Label{
 			Name: g.Operation, Operation: g.Operation, Algorithm: g.algorithm(), Ranks: s.ranks, Size: g.Size, Iteration: i,
@@ -91,11 +106,7 @@ func (g *CollectiveJob) source(e *Env) (*collectiveSource, error) {
 	for r := range s.ranks {
 		s.members = append(s.members, uint32(r))
 	}
-	var err error
-	if g.algorithm() == "hierarchical" {
-		s.local, err = e.perServer(s.ranks)
-	}
-	return s, err
+	return s
 }
 
 // collectiveSource is the job of a CollectiveJob.
@@ -127,11 +138,7 @@ func (s *collectiveSource) Rank(rank int) (*goal.Graph, error) {
 
 // Generate implements Generator.
 func (g *CollectiveJob) Generate(e *Env) (*Plan, error) {
-	s, err := g.source(e)
-	if err != nil {
-		return nil, err
-	}
-	return e.job(s, jobOptions{iterations: g.Repeat})
+	return e.job(g.source(e), jobOptions{iterations: g.Repeat})
 }
 
 // list joins names for a message.

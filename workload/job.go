@@ -161,7 +161,7 @@ func (a *assembly) match() error {
 		a.sends = slices.DeleteFunc(a.sends, func(m message) bool {
 			if a.wild[m.to] {
 				a.target(m.op, job.AnyRecv|uint32(len(j.Messages)))
-				j.Messages = append(j.Messages, job.Message{Rank: m.to, From: m.from, Tag: m.tag})
+				j.Messages = append(j.Messages, job.Message{Rank: m.to, From: m.from, Tag: m.tag, Op: m.op})
 				open[m.to]--
 			}
 			return a.wild[m.to]
@@ -229,6 +229,9 @@ func (a *assembly) target(send, target uint32) {
 		a.job.Targets[op.To] = target
 	} else {
 		op.To = target
+	}
+	if target&job.AnyRecv == 0 {
+		a.job.Ops[target].To = send
 	}
 }
 

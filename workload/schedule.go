@@ -37,7 +37,7 @@ type call struct {
 	channels, chunks     int
 	label                int32
 	members              []uint32
-	local                int // hierarchical: members per server, which are neighbours
+	local                int // members per server, which are neighbours; 1: no two are, or not equally many
 }
 
 // member builds the operations of one member of a call.
@@ -59,9 +59,9 @@ func (c *call) run(b *goal.Builder, me int, after ...int) int {
 		size := part(c.size, ch, c.channels)
 		switch c.operation + " " + c.algorithm {
 		case "all_reduce ring":
-			m.ring(ch, size, 2*(len(c.members)-1), 0, 1, me, len(c.members), nil)
+			m.ring(ch, size, 2*(len(c.members)-1), m.rails(ch), nil)
 		case "all_gather ring", "reduce_scatter ring":
-			m.ring(ch, size, len(c.members)-1, 0, 1, me, len(c.members), nil)
+			m.ring(ch, size, len(c.members)-1, m.rails(ch), nil)
 		case "all_reduce halving_doubling":
 			m.halvingDoubling(ch, size)
 		case "all_reduce tree":
@@ -125,18 +125,47 @@ func (m *member) recv(ch, from int, size units.Bytes) int {
 	return m.b.Add(goal.Op{Kind: goal.Recv, Peer: m.members[from], Size: uint64(max(1, size)), Tag: labelTag(m.label) + uint32(ch)})
 }
 
-// ring passes pieces around the ring of members first, first + stride ..: n of them, of which
-// this member has position at. In each step it sends the piece that it received last. on are
-// the dependencies of the first send. It returns the recvs.
-func (m *member) ring(ch int, size units.Bytes, steps, first, stride, at, n int, on []int) []int {
+// circle is an order of members.
+type circle struct {
+	n      int
+	at     int              // position of this member
+	member func(at int) int // member at a position
+}
+
+// rails returns the ring of a channel. It passes through all members of a server before the
+// next, and enters each server where it left the previous one, so a hop between servers stays
+// on its rail. Each channel begins at another rail.
+func (m *member) rails(ch int) circle {
+	n, local := len(m.members), m.local
+	// turn maps positions in a server to members and back: its own inverse in odd servers.
+	turn := func(server, i, sign int) int {
+		if server%2 == 1 {
+			return (ch%local + 2*local - 1 - i) % local
+		}
+		return (i + local + sign*(ch%local)) % local
+	}
+	return circle{n, m.me/local*local + turn(m.me/local, m.me%local, -1), func(at int) int {
+		return at/local*local + turn(at/local, at%local, 1)
+	}}
+}
+
+// stride returns the ring of every stride-th member from first on.
+func stride(first, stride, at, n int) circle {
+	return circle{n, at, func(at int) int { return first + at*stride }}
+}
+
+// ring passes pieces around a circle. In each step this member sends the piece that it
+// received last. on are the dependencies of the first send. It returns the recvs.
+func (m *member) ring(ch int, size units.Bytes, steps int, c circle, on []int) []int {
+	n := c.n
 	if n == 1 {
 		return on
 	}
-	next, previous := first+(at+1)%n*stride, first+(at+n-1)%n*stride
+	next, previous := c.member((c.at+1)%n), c.member((c.at+n-1)%n)
 	var recvs []int
 	for s := range steps {
-		m.send(ch, next, part(size, ((at-s)%n+n)%n, n), on...)
-		r := m.recv(ch, previous, part(size, ((at-1-s)%n+n)%n, n))
+		m.send(ch, next, part(size, ((c.at-s)%n+n)%n, n), on...)
+		r := m.recv(ch, previous, part(size, ((c.at-1-s)%n+n)%n, n))
 		recvs = append(recvs, r)
 		on = []int{r}
 	}
@@ -233,10 +262,10 @@ func (m *member) chain(ch int, size units.Bytes) {
 func (m *member) hierarchical(ch int, size units.Bytes) {
 	local, servers := m.local, len(m.members)/m.local
 	server, at := m.me/local, m.me%local
-	recvs := m.ring(ch, size, local-1, server*local, 1, at, local, m.after)
+	recvs := m.ring(ch, size, local-1, stride(server*local, 1, at, local), m.after)
 	// After local - 1 steps a member has the piece after its own.
 	own := part(size, (at+1)%local, local)
-	recvs = m.ring(ch, own, 2*(servers-1), at, local, server, servers, slices.Clone(recvs))
+	recvs = m.ring(ch, own, 2*(servers-1), stride(at, local, server, servers), slices.Clone(recvs))
 	// The first piece to gather is that one: a ring from the next position on.
 	on := slices.Clone(recvs)
 	if local == 1 {
@@ -283,10 +312,6 @@ func checkCall(operation, algorithm string, size units.Bytes, n, channels, chunk
 		return keyf("algorithm", "%q is unknown for %s (allowed: %s)", algorithm, operation, list(operations[known].algorithms))
 	case algorithm == "halving_doubling" && bits.OnesCount(uint(n)) != 1:
 		return keyf("algorithm", "halving_doubling with %d ranks (expected a power of two)", n)
-	}
-	least := units.Bytes(n) * units.Bytes(channels) * units.Bytes(chunks)
-	if size < least {
-		return keyf("size", "%s leaves empty pieces (expected at least %s: a byte for each rank, channel and chunk)", size, least)
 	}
 	return first(checkCount("channels", channels, 1, tagChannels), checkCount("chunks", chunks, 1, maxChunks))
 }

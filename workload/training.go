@@ -241,7 +241,7 @@ func (t *trainer) reduceGradient() {
 }
 
 func (t *trainer) call(size units.Bytes, label int32, n int, member func(i int) int) *call {
-	c := &call{operation: "all_reduce", algorithm: t.Algorithm, size: size, channels: t.Channels, chunks: 1, label: t.label + label}
+	c := &call{operation: "all_reduce", algorithm: t.Algorithm, size: size, channels: t.Channels, chunks: 1, label: t.label + label, local: 1}
 	for i := range n {
 		c.members = append(c.members, uint32(member(i)))
 	}
