@@ -26,8 +26,14 @@ func (w *sheet) jobs(s *metrics.Summary) {
 		w.line("%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%d at %s", j.Name, j.Ranks, len(j.Iterations), human(sum/units.Time(len(j.Iterations))), human(most),
 			human(j.Compute), human(j.Exposed), human(j.Waiting), j.Slowest, j.SlowestHost)
 	}
+	for i := range s.Jobs {
+		if c := s.Jobs[i].Critical; c != nil {
+			w.line("  (%s)", criticalLine(&s.Jobs[i], c))
+		}
+	}
 	w.line("  (mean over ranks; exposed: communication while a rank does not compute; waiting: neither)")
 	w.line("")
+	w.rails(s.Rails)
 	head := false
 	for i := range s.Jobs {
 		for _, c := range s.Jobs[i].Collectives {
@@ -47,4 +53,29 @@ func (w *sheet) jobs(s *metrics.Summary) {
 // gigabytes formats a bandwidth as nccl-tests do.
 func gigabytes(bytesPerSecond float64) string {
 	return fmt.Sprintf("%.2f GB/s", bytesPerSecond/float64(units.GB))
+}
+
+// criticalLine describes the critical path of the longest iteration of a job.
+func criticalLine(j *metrics.Job, c *metrics.Critical) string {
+	text := fmt.Sprintf("%s: critical path of iteration %d: %s compute, %s messages", j.Name, c.Iteration, human(c.Compute), human(c.Network))
+	if c.ScaleUp > 0 {
+		text += fmt.Sprintf(", %s scale-up", human(c.ScaleUp))
+	}
+	text += fmt.Sprintf("; rank %d at %s: %s of it", c.Straggler, c.Host, human(c.Took))
+	if m := c.Message; m != nil {
+		text += fmt.Sprintf("; slowest message %s to %s: %s instead of %s", m.From, m.To, human(m.Took), human(m.Ideal))
+	}
+	return text
+}
+
+// rails prints the utilisation by rail.
+func (w *sheet) rails(list []metrics.Rail) {
+	if len(list) == 0 {
+		return
+	}
+	w.line("rails\tNICs\tsent mean\tmax\treceived mean\tmax")
+	for _, r := range list {
+		w.line("%d\t%d\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f %%", r.Rail, r.NICs, 100*r.Sent.Mean, 100*r.Sent.Max, 100*r.Received.Mean, 100*r.Received.Max)
+	}
+	w.line("")
 }

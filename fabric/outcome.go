@@ -17,7 +17,7 @@ import (
 func (b *Fabric) Outcome(end units.Time, totals sim.Totals, counters sim.Counters, partial bool) *metrics.Outcome {
 	return &metrics.Outcome{
 		Scenario: b.Config.Name, Seed: b.Config.Seed, End: end, Partial: partial, Totals: totals, Counters: counters,
-		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Waits: b.Waits, Payloads: b.payloads(), Workloads: b.Workloads, Jobs: b.Jobs,
+		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Waits: b.Waits, Payloads: b.payloads(), Workloads: b.Workloads, Jobs: b.Jobs, NICs: b.Plan.NICsPerServer(),
 		Measured: func(i int) bool { return b.measured(i, end) },
 		Nodes:    b.Graph.Names, Hosts: b.Graph.Names[:b.Graph.Hosts], Checks: b.Checks,
 		Watched: b.Spec.WatchDeadlocks || b.Spec.StopAtDeadlock, Trees: b.Spec.LogPauses,

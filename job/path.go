@@ -19,11 +19,18 @@ type Step struct {
 // pathFinder walks back from the last operation of an iteration.
 type pathFinder struct {
 	*Job
-	before   map[uint32][][]uint32 // by rank: operations before each operation, by number in the rank
-	occupied map[stay]uint32       // operations that used a stream, by the time at which they left it
-	indexed  map[uint32]bool       // ranks in occupied
-	floor    units.Time            // start of the iteration
+	before   map[uint32]*sources // by rank
+	occupied map[stay]uint32     // operations that used a stream, by the time at which they left it
+	indexed  map[uint32]bool     // ranks in occupied
+	floor    units.Time          // start of the iteration
 	steps    []Step
+}
+
+// sources are the edges of a rank by the operation to which they lead: operation k of the
+// rank has list[first[k]:first[k+1]], each with the operation at which the edge begins.
+type sources struct {
+	first []uint32
+	list  []Edge
 }
 
 // stay is the end of the use of a stream.
@@ -40,7 +47,7 @@ type stay struct {
 // an iteration that was not complete at the end of the run, it is the path to the message
 // that is under way for the longest time. It returns nil if the iteration has not begun.
 func (j *Job) CriticalPath(iteration int, end units.Time) []Step {
-	p := &pathFinder{Job: j, before: make(map[uint32][][]uint32), occupied: make(map[stay]uint32), indexed: make(map[uint32]bool)}
+	p := &pathFinder{Job: j, before: make(map[uint32]*sources), occupied: make(map[stay]uint32), indexed: make(map[uint32]bool)}
 	last, done := p.last(iteration)
 	if last < 0 {
 		return nil
@@ -162,14 +169,15 @@ func (p *pathFinder) cause(k uint32) (next uint32, end, ok bool) {
 		return 0, false, false
 	}
 	at := units.Time(-1)
-	for _, b := range p.index(op.Rank)[k-p.Ranks[op.Rank].First] {
-		before := &p.Ops[b&^uint32(AtStart)]
+	s, i := p.index(op.Rank), k-p.Ranks[op.Rank].First
+	for _, e := range s.list[s.first[i]:s.first[i+1]] {
+		before := &p.Ops[e.Op()]
 		event := before.ended
-		if b&uint32(AtStart) != 0 {
+		if e&AtStart != 0 {
 			event = before.began
 		}
 		if event > at {
-			next, end, ok, at = b&^uint32(AtStart), b&uint32(AtStart) == 0, true, event
+			next, end, ok, at = e.Op(), e&AtStart == 0, true, event
 		}
 	}
 	if at < op.began && (op.Kind == Compute || op.Kind == Copy) {
@@ -181,21 +189,32 @@ func (p *pathFinder) cause(k uint32) (next uint32, end, ok bool) {
 	return next, end, ok
 }
 
-// index returns what each operation of a rank waits for.
-func (p *pathFinder) index(rank uint32) [][]uint32 {
-	if list, ok := p.before[rank]; ok {
-		return list
+// index returns the edges of a rank by the operation to which they lead.
+func (p *pathFinder) index(rank uint32) *sources {
+	if s, ok := p.before[rank]; ok {
+		return s
 	}
 	r := &p.Ranks[rank]
-	list := make([][]uint32, r.End-r.First)
-	for k := r.First; k < r.End; k++ {
-		for _, e := range p.EdgesOf(k) {
-			to := e.Op() - r.First
-			list[to] = append(list[to], k|uint32(e&AtStart))
+	s := &sources{first: make([]uint32, r.End-r.First+1)}
+	each := func(use func(k uint32, e Edge)) {
+		for k := r.First; k < r.End; k++ {
+			for _, e := range p.EdgesOf(k) {
+				use(e.Op()-r.First, Edge(k)|e&AtStart)
+			}
 		}
 	}
-	p.before[rank] = list
-	return list
+	each(func(k uint32, _ Edge) { s.first[k+1]++ })
+	for k := range r.End - r.First {
+		s.first[k+1] += s.first[k]
+	}
+	s.list = make([]Edge, s.first[r.End-r.First])
+	next := slices.Clone(s.first)
+	each(func(k uint32, e Edge) {
+		s.list[next[k]] = e
+		next[k]++
+	})
+	p.before[rank] = s
+	return s
 }
 
 // streams records when the operations of a rank left its streams.

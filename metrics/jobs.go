@@ -12,15 +12,16 @@ import (
 type Job struct {
 	Name        string          `json:"name"`
 	Ranks       int             `json:"ranks"`
-	Operations  int             `json:"operations"`    // sends, recvs and computes of all ranks
-	Unfinished  int             `json:"unfinished"`    // operations that were not complete at the end of the run
-	Iterations  []units.Time    `json:"iterations_ps"` // time of each complete iteration
-	Compute     units.Time      `json:"compute_ps"`    // time in which a rank computed, mean over ranks, in complete iterations
-	Exposed     units.Time      `json:"exposed_ps"`    // time in which it communicated and did not compute, mean over ranks
-	Waiting     units.Time      `json:"waiting_ps"`    // time in which it did neither, mean over ranks
-	Slowest     int             `json:"slowest_rank"`  // rank that finished last in the longest iteration
-	SlowestHost string          `json:"slowest_host"`  // its NIC
-	Collectives []JobCollective `json:"collectives"`   // by operation, algorithm, ranks and size
+	Operations  int             `json:"operations"`         // sends, recvs and computes of all ranks
+	Unfinished  int             `json:"unfinished"`         // operations that were not complete at the end of the run
+	Iterations  []units.Time    `json:"iterations_ps"`      // time of each complete iteration
+	Compute     units.Time      `json:"compute_ps"`         // time in which a rank computed, mean over ranks, in complete iterations
+	Exposed     units.Time      `json:"exposed_ps"`         // time in which it communicated and did not compute, mean over ranks
+	Waiting     units.Time      `json:"waiting_ps"`         // time in which it did neither, mean over ranks
+	Slowest     int             `json:"slowest_rank"`       // rank that finished last in the longest iteration
+	SlowestHost string          `json:"slowest_host"`       // its NIC
+	Critical    *Critical       `json:"critical,omitempty"` // of the longest complete iteration
+	Collectives []JobCollective `json:"collectives"`        // by operation, algorithm, ranks and size
 }
 
 // JobCollective summarizes the complete collectives of one kind in a job.
@@ -61,6 +62,17 @@ func roundsOf(j *job.Job) rounds {
 	return r
 }
 
+// longest returns the longest complete iteration, or -1.
+func (r *rounds) longest() int {
+	best := -1
+	for i, s := range r.spans {
+		if s.Done && s.Ops > 0 && (best < 0 || s.To-s.From > r.spans[best].To-r.spans[best].From) {
+			best = i
+		}
+	}
+	return best
+}
+
 // jobs summarizes the jobs of a run.
 func (o *Outcome) jobs() []Job {
 	var list []Job
@@ -88,6 +100,7 @@ func (o *Outcome) jobs() []Job {
 		if n > 0 {
 			s.Compute, s.Exposed, s.Waiting = s.Compute/n, s.Exposed/n, s.Waiting/n
 		}
+		s.Critical = o.critical(j, r.longest())
 		s.SlowestHost = o.Nodes[j.Ranks[s.Slowest].Host]
 		list = append(list, s)
 	}

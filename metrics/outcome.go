@@ -33,6 +33,7 @@ type Outcome struct {
 	Nodes     []string         // names, by node number
 	Hosts     []string         // names of the hosts, the first nodes
 	Jobs      []*job.Job
+	NICs      int // hosts of a server
 	Checks    []*dataplane.Checks
 	Watched   bool // the run searched for deadlocks
 	Trees     bool // pauses were recorded

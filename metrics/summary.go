@@ -29,6 +29,7 @@ type Summary struct {
 	Throughput Throughput  `json:"throughput"`           // of the measured flows
 	Operations *Operations `json:"operations,omitempty"` // collectives, requests and bursts; absent if there are none
 	Jobs       []Job       `json:"jobs,omitempty"`
+	Rails      []Rail      `json:"rails,omitempty"` // with jobs and several NICs per server
 	Workloads  []Part      `json:"workloads"`
 	Classes    []Part      `json:"classes,omitempty"` // by traffic class, with group_by: class
 	Sizes      []Part      `json:"sizes"`             // by flow size
@@ -164,7 +165,7 @@ func (o *Outcome) Summarize() *Summary {
 	s.Deadlock, s.PauseTrees, s.Invariants = o.deadlock(), o.pauseTrees(), o.invariants()
 	o.groupFlows(s)
 	s.Operations, s.Links = o.operationsOf(every), o.links()
-	s.Jobs = o.jobs()
+	s.Jobs, s.Rails = o.jobs(), o.rails()
 	return s
 }
 

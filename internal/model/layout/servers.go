@@ -14,12 +14,18 @@ const usualScaleUpLatency = 500 * units.Nanosecond
 // maxGPUs limits the number of GPUs: ranks of GOAL files have 20 bits.
 const maxGPUs = 1 << 20
 
+// NICsPerServer returns the number of NICs of a server.
+func (l *Layout) NICsPerServer() int {
+	if n := l.Config.Nodes.NICs; n != 0 {
+		return n
+	}
+	return max(1, l.Graph.PerServer)
+}
+
 // servers returns the GPUs of the fabric, server by server, and their scale-up network.
 func (l *Layout) servers() ([]workload.GPU, job.ScaleUp, error) {
 	n := l.Config.Nodes
-	if n.NICs == 0 {
-		n.NICs = max(1, l.Graph.PerServer)
-	}
+	n.NICs = l.NICsPerServer()
 	if n.GPUs == 0 {
 		n.GPUs = n.NICs
 	}
