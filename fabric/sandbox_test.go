@@ -30,6 +30,8 @@ func TestApartReadsOnlyWhatCameAlong(t *testing.T) {
 		{sizes("poisson", "sizes: other.txt"), `a scenario from another machine cannot read "other.txt"`},
 		{sizes("poisson", "sizes: link.txt"), `cannot read "link.txt"`},
 		{sizes("poisson", "sizes: ./input-sizes.txt"), `cannot read "./input-sizes.txt"`},
+		{"workload: [{name: w, generator: htsim, path: a.cm}]", `cannot read "a.cm"`},
+		{"topology: {name: custom, path: " + secret + ".topo}", `cannot read "` + secret + `.topo"`},
 		{sizes("poisson", "sizes: "+secret), "on this one (allowed: files sent with it: input-sizes.txt)"},
 		{sizes("incast", "senders: 2, sizes: "+secret), "a scenario from another machine cannot read"},
 		{"workload: [{name: w, generator: sequential, sizes: " + secret + "}]", "a scenario from another machine cannot read"},

@@ -10,7 +10,8 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// readTopology replaces the path of a custom topology by the contents of that file.
+// readTopology replaces the path of a custom topology by the contents of that file, which has
+// its keys or the format of htsim.
 func (c *Config) readTopology() error {
 	p, ok := c.Topology.Params.(*topo.CustomParams)
 	if !ok || p.Path == "" {
@@ -33,6 +34,10 @@ func (c *Config) readTopology() error {
 	data, err := readSmall(name)
 	if err != nil {
 		return c.Locate(yaml.Atf("topology.path", "%w (expected a file with hosts, switches and links)", err))
+	}
+	if isHTSim(name) {
+		c.Topology.Params, err = c.readHTSim(name, data)
+		return err
 	}
 	read, locations, err := parseTopology(name, data)
 	if err != nil {

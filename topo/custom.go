@@ -10,7 +10,7 @@ import (
 // CustomParams lists the nodes and links of a topology. Ports are numbered in the order of
 // the links. The hosts of a switch are a rack; racks are numbered in the order of switches.
 type CustomParams struct {
-	Path     string              `yaml:"path,omitempty" doc:"file with the other keys, relative to the scenario's folder"`
+	Path     string              `yaml:"path,omitempty" doc:"file with the other keys, relative to the scenario's folder; .topo: a fat tree in the format of htsim"`
 	Hosts    []string            `yaml:"hosts" doc:"names of the hosts"`
 	Switches []string            `yaml:"switches" doc:"names of the switches"`
 	Link     Cable               `yaml:"link" doc:"default rate and delay of links"`

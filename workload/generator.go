@@ -66,6 +66,7 @@ var Generators = registry.NewTable("generator",
 		Params: func() any { return &AllToAll{Order: "hosts", Repeat: 1, Parallel: 1} }, New: asIs},
 	entry{Name: "goal", Doc: "the job of a GOAL file: a graph of send, recv and calc operations per rank",
 		Paper: "Hoefler, Siebert, Lumsdaine: Group Operation Assembly Language, ICPP 2009", Params: func() any { return &Goal{Placement: "packed"} }, New: asIs},
+	entry{Name: "htsim", Doc: "flows and triggers of a .cm or .tm file of htsim", Params: func() any { return &HTSim{} }, New: asIs},
 	entry{Name: "collective", Doc: "a collective operation of GPUs by an algorithm, as a job: all_reduce, all_gather, reduce_scatter, broadcast, all_to_all",
 		Params: func() any {
 			return &CollectiveJob{Operation: "all_reduce", Channels: 1, Chunks: 1, Repeat: 1, Placement: "packed"}

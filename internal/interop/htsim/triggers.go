@@ -14,19 +14,61 @@ type firing struct {
 	first   []int32          // by trigger: index of its first connection in targets; one more at the end
 	targets []int32          // connections by their trigger
 	started []bool           // by connection
+	causes  [][]Event        // by trigger
+	shots   map[int32]Event  // what started a connection of a multishot trigger
+}
+
+// Event is the end of a connection: the last byte is acknowledged at its source, or has
+// arrived at its destination.
+type Event struct {
+	Connection int32 // index in Traffic.Connections
+	Sent       bool  // acknowledged at the source
+}
+
+func newFiring(p *trafficReader) *firing {
+	t := p.traffic
+	f := &firing{trafficReader: p, index: make(map[uint32]int32, len(t.Triggers)), fires: make([]int32, len(t.Triggers)),
+		fired: make([]int32, len(t.Triggers)), first: make([]int32, len(t.Triggers)+1), targets: make([]int32, len(t.Connections)),
+		started: make([]bool, len(t.Connections)), causes: make([][]Event, len(t.Triggers)), shots: make(map[int32]Event)}
+	for i, g := range t.Triggers {
+		if _, known := f.index[g.ID]; !known {
+			f.index[g.ID] = int32(i)
+		}
+	}
+	return f
+}
+
+// Causes returns a function with the events that must all happen before a connection starts;
+// nil if it has a start time. Connections of a multishot trigger have one event each, in an
+// order that causality allows. The traffic must be as ReadTraffic returns it.
+func (t *Traffic) Causes() (func(connection int) []Event, error) {
+	f := newFiring(&trafficReader{lines: newLines("", nil), traffic: t})
+	if err := f.connect(); err != nil {
+		return nil, err
+	}
+	f.run()
+	return func(connection int) []Event {
+		id := t.Connections[connection].Trigger
+		if id == 0 {
+			return nil
+		}
+		i := f.index[id]
+		if t.Triggers[i].Kind == MultiShot {
+			return []Event{f.shots[int32(connection)]}
+		}
+		return f.causes[i]
+	}, nil
 }
 
 // triggers checks ids and lets connections complete until no more start. A connection that
 // never starts is an error: its trigger waits for itself, or fires too rarely.
 func (p *trafficReader) triggers() error {
 	t := p.traffic
-	f := firing{p, make(map[uint32]int32, len(t.Triggers)), make([]int32, len(t.Triggers)), make([]int32, len(t.Triggers)),
-		make([]int32, len(t.Triggers)+1), make([]int32, len(t.Connections)), make([]bool, len(t.Connections))}
+	f := newFiring(p)
 	for i, g := range t.Triggers {
-		if old, known := f.index[g.ID]; known {
+		if old := int(f.index[g.ID]); old != i {
 			return p.at(g.Line, "trigger %d is defined twice (first in line %d)", g.ID, t.Triggers[old].Line)
 		}
-		f.index[g.ID] = int32(i)
 	}
 	if err := f.connect(); err != nil {
 		return err
@@ -102,17 +144,20 @@ func (f *firing) run() {
 		}
 	}
 	for len(ready) > 0 {
-		c := f.traffic.Connections[ready[len(ready)-1]]
+		at := ready[len(ready)-1]
+		c := f.traffic.Connections[at]
 		ready = ready[:len(ready)-1]
-		for _, id := range []uint32{c.SendDone, c.RecvDone} {
+		for k, id := range [...]uint32{c.SendDone, c.RecvDone} {
 			if id == 0 {
 				continue
 			}
-			i := f.index[id]
+			i, event := f.index[id], Event{at, k == 0}
+			f.causes[i] = append(f.causes[i], event)
 			g, targets := f.traffic.Triggers[i], f.of(i)
 			f.fired[i]++
 			switch {
 			case g.Kind == MultiShot && int(f.fired[i]) <= len(targets):
+				f.shots[targets[f.fired[i]-1]] = event
 				start(targets[f.fired[i]-1])
 			case g.Kind == OneShot, g.Kind == Barrier && f.fired[i] == g.Count:
 				start(targets...)
