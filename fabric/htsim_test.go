@@ -213,7 +213,7 @@ func runHTSimSamples(t *testing.T, atMost string, whole bool) {
 	run := func(topology, workload string) {
 		t.Helper()
 		c := jobScenario(t, "name: sample\ntopology: {name: custom, path: "+topology+"}\nworkload: [{name: a, "+workload+"}]\n"+
-			"hosts: {cc: {name: dcqcn}}\nrun: {stop: {when: all_flows_done, at_most: "+atMost+"}}\n")
+			"hosts: {cc: {name: dcqcn}}\nrun: {arrivals: 100us, stop: {when: all_flows_done, at_most: "+atMost+"}}\n")
 		f := simulate(t, c, 1, 1)
 		for i := range f.Flows.Flow {
 			if whole && !f.Flows.Done(i) {
