@@ -150,7 +150,7 @@ func replaced(t testing.TB, e registry.Entry[route.New], r route.Router) {
 	old := routeTable()
 	next := route.NewTable(4)
 	one := next.Add(7)
-	next.To = []uint16{one, one, one, one}
+	next.To = []route.Hops{one, one, one, one}
 	const tries = 100
 	send := func(i uint32) int {
 		p := packet.Packet{Flow: i, Hash: route.Mix(i), Dst: 2}

@@ -118,7 +118,7 @@ func newBenchWith(t *testing.T, flow func(port int, pfc flowctl.Scheme) flowctl.
 	}
 	static := must(buffer.Policies.Get("static"))
 	table := route.NewTable(4)
-	table.To = []uint16{table.Add(0), table.Add(1), table.Add(2), table.Add(3)}
+	table.To = []route.Hops{table.Add(0), table.Add(1), table.Add(2), table.Add(3)}
 	spec := &dataplane.SwitchSpec{
 		Name: "bench", Node: 77,
 		Policy: func(e buffer.Env) (buffer.Policy, error) { return static.New(&buffer.StaticParams{Limit: 8000}, e) },

@@ -2,6 +2,7 @@ package topo
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/xoff-net/xoff/scheme/route"
@@ -55,14 +56,15 @@ func TestPropertiesCatch(t *testing.T) {
 			t.Errorf("%s is not detected", name)
 		}
 	}
-	// leaf0 is node 6; hosts 2 and 3 are on leaf1; its ports 2 and 3 lead to spines.
+	// leaf0 is node 6 and edge 1; leaf1 is edge 2; ports 2 and 3 lead to spines.
 	for name, change := range map[string]func(*route.Table){
-		"a missing path": func(r *route.Table) { r.Sets[r.To[2]].Len = 1 },
-		"no path":        func(r *route.Table) { r.To[2] = 0 },
-		"a detour":       func(r *route.Table) { r.To[0] = r.To[2] },
-		"a port twice":   func(r *route.Table) { at := r.Sets[r.To[2]].At; r.Ports[at] = r.Ports[at+1] },
-		"the wrong host": func(r *route.Table) { r.To[0] = r.To[1] },
-		"a path back":    func(r *route.Table) { r.To[2] = r.To[0] },
+		"a missing path": func(r *route.Table) { r.To[2].Len = 1 },
+		"another order":  func(r *route.Table) { slices.Reverse(r.Ports[r.To[2].At:][:2]) },
+		"no path":        func(r *route.Table) { r.To[2] = route.Hops{} },
+		"a detour":       func(r *route.Table) { r.To[1] = r.To[2] },
+		"a port twice":   func(r *route.Table) { at := r.To[2].At; r.Ports[at] = r.Ports[at+1] },
+		"the wrong host": func(r *route.Table) { r.Homes[0] = r.Homes[1] },
+		"a path back":    func(r *route.Table) { r.To[2] = r.To[1] },
 	} {
 		g := fresh()
 		tables := Routes(g, nil)

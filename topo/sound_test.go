@@ -1,6 +1,7 @@
 package topo
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -80,19 +81,28 @@ func checkSound(t failer, g *Graph) {
 
 func checkRoutes(t failer, g *Graph, tables []*route.Table) {
 	t.Helper()
-	at := peers(g)
+	at, link := peers(g), make([]map[int]int, g.Nodes())
+	for i := range link {
+		link[i] = make(map[int]int)
+	}
+	for i, l := range g.Links {
+		link[l.A][l.PortA], link[l.B][l.PortB] = i, i
+	}
 	for dst := range g.Hosts {
 		dist := walk(g, dst)
 		for n := g.Hosts; n < g.Nodes(); n++ {
 			if dist[n] >= g.Nodes() {
 				t.Fatalf("%s cannot be reached from %s", g.Names[dst], g.Names[n])
 			}
-			set := make(map[int]bool)
-			for _, p := range tables[n].Set(uint16(dst)) {
+			set, ports := make(map[int]bool), tables[n].Set(uint16(dst))
+			for _, p := range ports {
 				set[int(p)] = true
 			}
-			if len(set) != len(tables[n].Set(uint16(dst))) {
+			if len(set) != len(ports) {
 				t.Fatalf("%s to %s: duplicate port", g.Names[n], g.Names[dst])
+			}
+			if !slices.IsSortedFunc(ports, func(a, b uint16) int { return link[n][int(a)] - link[n][int(b)] }) {
+				t.Fatalf("%s to %s: ports %v are not in the order of links", g.Names[n], g.Names[dst], ports)
 			}
 			for p, peer := range at[n] {
 				if set[p] != (dist[peer] == dist[n]-1 && (peer >= g.Hosts || peer == dst)) {

@@ -26,17 +26,18 @@ func (r *ecmp) Route(_ units.Time, _ int, p *packet.Packet) int {
 			return port
 		}
 	}
-	if int(p.Dst) >= len(r.To) {
+	if int(p.Dst) >= len(r.Homes) {
 		return -1
 	}
-	h := &r.Sets[r.To[p.Dst]]
+	home := r.Homes[p.Dst]
+	h := &r.To[home>>homeShift]
 	if h.Len == 0 {
 		return -1
 	}
 	// The upper half of a 32 x 32 bit product maps the hash to the ports without a division.
-	// A single port is handled the same way: a branch would be mispredicted and cost more than
-	// the product.
-	return int(r.Ports[h.At+uint32(uint64(Mix(p.Hash^r.seed))*uint64(h.Len)>>32)])
+	// A single port and the ports of an edge to its hosts are handled the same way: a branch
+	// would be mispredicted and cost more than the product.
+	return int(r.Ports[h.At+uint32(home)&uint32(h.Slots)+uint32(uint64(Mix(p.Hash^r.seed))*uint64(h.Len)>>32)])
 }
 
 // Mix scrambles a 32-bit value (the finalizer of MurmurHash3).

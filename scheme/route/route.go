@@ -27,37 +27,57 @@ type Gapped interface{ Gap() units.Time }
 
 // Table has the next hops of one switch. Runs of the same topology share it read-only.
 type Table struct {
-	To     []uint16          // by destination node: index into Sets; small, because every frame reads it
-	Sets   []Hops            // sets of equal-cost egress ports; set 0 is empty: unreachable
+	Homes  []Home            // by destination node; tables of one topology share it
+	To     []Hops            // by edge
 	Ports  []uint16          // egress ports, set by set
 	Pinned map[uint32]uint16 // by PinKey: egress port of packets with the Pinned flag
 }
 
-// Hops is a set of equal-cost egress ports: Ports[At : At+Len].
+// Home is where a destination is attached: its edge, a switch with hosts, and its slot among
+// the hosts of that switch. All other switches reach the hosts of an edge by the same ports.
+type Home uint32
+
+// MakeHome returns the home of a host.
+func MakeHome(edge, slot int) Home { return Home(edge<<homeShift | slot) }
+
+const homeShift = 16
+
+// Hops is a set of equal-cost egress ports: Ports[At : At+Len]. At the edge itself it is one
+// port per slot instead, with Len 1 and Slots set.
 type Hops struct {
-	At  uint32
-	Len uint32
+	At    uint32
+	Len   uint16 // 0: unreachable
+	Slots uint16 // mask of slots: 0 or EachSlot
 }
 
-// NewTable returns a table for a number of nodes, all of them unreachable.
+// EachSlot is the mask of Hops with one port per slot.
+const EachSlot = 1<<homeShift - 1
+
+// NewTable returns a table for a number of nodes, all of them unreachable. Each destination is
+// an edge of its own.
 func NewTable(nodes int) *Table {
-	return &Table{To: make([]uint16, nodes), Sets: make([]Hops, 1)}
+	t := &Table{Homes: make([]Home, nodes), To: make([]Hops, nodes)}
+	for i := range t.Homes {
+		t.Homes[i] = MakeHome(i, 0)
+	}
+	return t
 }
 
-// Add appends a set of ports and returns its index.
-func (t *Table) Add(ports ...uint16) uint16 {
-	t.Sets = append(t.Sets, Hops{At: uint32(len(t.Ports)), Len: uint32(len(ports))})
+// Add appends a set of ports.
+func (t *Table) Add(ports ...uint16) Hops {
 	t.Ports = append(t.Ports, ports...)
-	return uint16(len(t.Sets) - 1)
+	return Hops{At: uint32(len(t.Ports) - len(ports)), Len: uint16(len(ports))}
 }
 
 // Set returns the egress ports that lead to a destination.
 func (t *Table) Set(dst uint16) []uint16 {
-	if int(dst) >= len(t.To) {
+	if int(dst) >= len(t.Homes) {
 		return nil
 	}
-	h := t.Sets[t.To[dst]]
-	return t.Ports[h.At : h.At+h.Len]
+	home := t.Homes[dst]
+	h := t.To[home>>homeShift]
+	at := h.At + uint32(home)&uint32(h.Slots)
+	return t.Ports[at : at+uint32(h.Len)]
 }
 
 // Env describes a switch to its router.

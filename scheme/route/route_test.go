@@ -1,14 +1,17 @@
 package route
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/xoff-net/xoff/base/packet"
 )
 
+// table has hosts 0 and 1 on other edges, host 2 on none, and hosts 3 and 4 on the switch itself.
 func table() *Table {
 	return &Table{
-		To: []uint16{1, 2, 0}, Sets: []Hops{{}, {At: 4, Len: 1}, {At: 0, Len: 4}}, Ports: []uint16{1, 2, 3, 4, 5},
+		Homes: []Home{MakeHome(1, 1), MakeHome(2, 0), MakeHome(0, 3), MakeHome(3, 0), MakeHome(3, 1)},
+		To:    []Hops{{}, {At: 4, Len: 1}, {At: 0, Len: 4}, {At: 5, Len: 1, Slots: EachSlot}}, Ports: []uint16{1, 2, 3, 4, 5, 6, 9},
 		Pinned: map[uint32]uint16{9 << 1: 7, 9<<1 | 1: 8},
 	}
 }
@@ -38,7 +41,7 @@ func TestECMP(t *testing.T) {
 		want int
 	}{
 		{packet.Packet{Dst: 0, Hash: 77}, 5}, {packet.Packet{Dst: 1, Hash: 0}, 1}, {packet.Packet{Dst: 1, Hash: 1}, 2},
-		{packet.Packet{Dst: 2}, -1}, {packet.Packet{Dst: 99}, -1},
+		{packet.Packet{Dst: 2}, -1}, {packet.Packet{Dst: 99}, -1}, {packet.Packet{Dst: 3, Hash: 77}, 6}, {packet.Packet{Dst: 4, Hash: 77}, 9},
 		{packet.Packet{Dst: 1, Flow: 9, Flags: packet.Pinned}, 7},
 		{packet.Packet{Dst: 1, Flow: 9, Flags: packet.Pinned, Meta: packet.MakeMeta(packet.Ack, 0)}, 8},
 		{packet.Packet{Dst: 0, Flow: 8, Flags: packet.Pinned}, 5},
@@ -94,8 +97,17 @@ func TestSprayAndStatic(t *testing.T) {
 	if got := s.Route(0, 0, &p); got != 1 {
 		t.Errorf("static goes to %d, want 1 always", got)
 	}
-	r.Replace(&Table{To: []uint16{0, 1}, Sets: []Hops{{}, {At: 0, Len: 1}}, Ports: []uint16{6}})
+	r.Replace(&Table{Homes: []Home{0, MakeHome(1, 0)}, To: []Hops{{}, {At: 0, Len: 1}}, Ports: []uint16{6}})
 	if got := r.Route(0, 0, &p); got != 6 {
 		t.Errorf("spray goes to %d after Replace, want 6", got)
+	}
+}
+
+// Set has the ports of a set, or the port of one host on the switch itself.
+func TestSet(t *testing.T) {
+	for dst, want := range [][]uint16{{5}, {1, 2, 3, 4}, {}, {6}, {9}, {}} {
+		if got := table().Set(uint16(dst)); !slices.Equal(got, want) {
+			t.Errorf("ports to host %d: %v, want %v", dst, got, want)
+		}
 	}
 }

@@ -14,7 +14,7 @@ type spray struct {
 }
 
 func newSpray(_ any, env Env) (Router, error) {
-	r := &spray{table: env.Table, turns: make([]uint32, 2*len(env.Table.To))}
+	r := &spray{table: env.Table, turns: make([]uint32, 2*len(env.Table.Homes))}
 	for i := range r.turns {
 		// Destinations and switches start at different ports.
 		r.turns[i] = Mix(uint32(env.Seed) ^ uint32(i))

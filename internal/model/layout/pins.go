@@ -54,11 +54,12 @@ func (l *Layout) pin(tables []*route.Table, f *dataplane.Flow, key uint32, via [
 		default:
 			port = l.PortTo(int(h.Node), end)
 		}
-		at := tables[h.Node]
-		if at.Pinned == nil {
-			at.Pinned = make(map[uint32]uint16)
+		if tables[h.Node].Pinned == nil { // the table is shared
+			own := *tables[h.Node]
+			own.Pinned = make(map[uint32]uint16)
+			tables[h.Node] = &own
 		}
-		at.Pinned[key] = uint16(port)
+		tables[h.Node].Pinned[key] = uint16(port)
 	}
 }
 

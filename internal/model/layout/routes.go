@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/yaml"
@@ -89,9 +90,14 @@ func (l *Layout) Tables() []*route.Table {
 }
 
 // Routes returns the routing tables with pinned routes when some links are down. A nil down
-// means that all links are up.
+// means that all links are up. Tables without pinned routes are shared.
 func (l *Layout) Routes(t *Traffic, down func(link int) bool) []*route.Table {
-	tables := topo.Routes(l.Graph, down)
+	var tables []*route.Table
+	if down == nil {
+		tables = slices.Clone(l.Tables())
+	} else {
+		tables = topo.Routes(l.Graph, down)
+	}
 	l.addPins(t, tables)
 	return tables
 }
