@@ -104,6 +104,7 @@ func TestRepeat(t *testing.T) {
 func TestLevelAndChoices(t *testing.T) {
 	pfc := func(_ int, s flowctl.Scheme) flowctl.Scheme { return s }
 	b := newBenchWith(t, pfc, func(s *dataplane.SwitchSpec) {
+		s.Routes.Homes = append(s.Routes.Homes, route.MakeHome(4, 0))
 		s.Routes.To = append(s.Routes.To, s.Routes.Add(1, 3))
 	})
 	b.pause(2, true)

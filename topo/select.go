@@ -132,13 +132,17 @@ func (g *Graph) hostsLike(pattern string) ([]int, error) {
 	if err := CheckPattern(pattern); err != nil {
 		return nil, err
 	}
+	match := func(name string) bool { return Match(pattern, name) }
+	if !strings.ContainsAny(pattern, `*?[\`) {
+		match = func(name string) bool { return name == pattern }
+	}
 	in, matched := make([]bool, g.Hosts), false
 	for h := range g.Hosts {
-		in[h] = Match(pattern, g.Names[h])
+		in[h] = match(g.Names[h])
 		matched = matched || in[h]
 	}
 	for _, group := range g.Groups {
-		if Match(pattern, group.Name) {
+		if match(group.Name) {
 			matched = true
 			for _, h := range group.Hosts {
 				in[h] = true
@@ -146,7 +150,7 @@ func (g *Graph) hostsLike(pattern string) ([]int, error) {
 		}
 	}
 	for _, l := range g.Links {
-		if l.A < g.Hosts && Match(pattern, g.Names[l.B]) {
+		if l.A < g.Hosts && match(g.Names[l.B]) {
 			in[l.A], matched = true, true
 		}
 	}

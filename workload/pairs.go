@@ -33,6 +33,7 @@ type Pairs struct {
 	isTo     []bool
 	from, to [][]int32 // by key
 	partner  []int32   // matched, by host: its destination, or -1
+	source   []int32   // matched, by host: its sender, or -1
 	sources  chooser
 	sinks    chooser
 	used     []uint32 // by host: the last burst it was part of
@@ -69,13 +70,13 @@ func (p *Pairs) match(hosts int) {
 	if p.rule != Matched {
 		return
 	}
-	p.partner = make([]int32, hosts)
-	for i := range p.partner {
-		p.partner[i] = -1
+	p.partner, p.source = make([]int32, hosts), make([]int32, hosts)
+	for i := range hosts {
+		p.partner[i], p.source[i] = -1, -1
 	}
 	for i, h := range p.From {
 		if d := p.To[i]; d != h {
-			p.partner[h] = d
+			p.partner[h], p.source[d] = d, h
 		}
 	}
 }
@@ -111,21 +112,11 @@ func (p *Pairs) Destinations(src int32) int {
 
 // Sources returns the number of hosts that may send to dst.
 func (p *Pairs) Sources(dst int32) int {
-	return p.count(dst, p.From, p.from, p.isFrom, p.previous(p.key[dst]), func() bool { return p.sourceOf(dst) >= 0 })
+	return p.count(dst, p.From, p.from, p.isFrom, p.previous(p.key[dst]), func() bool { return p.source[dst] >= 0 })
 }
 
 func (p *Pairs) next(key int) int     { return (key + 1) % p.keys }
 func (p *Pairs) previous(key int) int { return (key + p.keys - 1) % p.keys }
-
-// sourceOf returns the matched sender of a host, or -1.
-func (p *Pairs) sourceOf(dst int32) int32 {
-	for _, h := range p.From {
-		if p.partner[h] == dst {
-			return h
-		}
-	}
-	return -1
-}
 
 func (p *Pairs) count(h int32, list []int32, byKey [][]int32, in []bool, beside int, matched func() bool) int {
 	self := 0
@@ -170,7 +161,7 @@ func (p *Pairs) Destination(r *rand.Rand, src int32) int32 {
 // SourceFor draws a host that may send to dst.
 func (p *Pairs) SourceFor(r *rand.Rand, dst int32) int32 {
 	if p.rule == Matched {
-		return p.sourceOf(dst)
+		return p.source[dst]
 	}
 	return p.draw(r, dst, p.From, p.from, p.previous(p.key[dst]))
 }
