@@ -164,6 +164,43 @@ run: {stop: {when: all_flows_done, at_most: 100ms}}
 	}
 }
 
+// Rank 1 computes for 10 us and then posts its recv; the message of 1000 B has come long before.
+// At 10 us it sends 1 B back: a frame of 49 B takes 3.92 ns on each of two links of
+// 100 ns. Then rank 0 computes 1 us. Without rendezvous it does that after the ACK: 1048 B and
+// 64 B pass two links each.
+func TestRendezvous(t *testing.T) {
+	file := func(recvAfter string) string {
+		path := filepath.Join(t.TempDir(), "a.goal")
+		text := "num_ranks 2\nrank 0 {\ns: send 1000b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nc: calc 10000\nr: recv 1000b from " + recvAfter + "\nr requires c\n}\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const ack = 2 * (83840 + 5120 + 200*units.Nanosecond)
+	for _, c := range []struct {
+		from, keys string
+		want       units.Time // end of the last compute of rank 0
+	}{
+		{"0", "rendezvous: 1000B", 11*units.Microsecond + 2*(3920+100*units.Nanosecond)},
+		{"-1", "rendezvous: 1000B", 11*units.Microsecond + 2*(3920+100*units.Nanosecond)},
+		{"0", "rendezvous: 1001B, eager: 10B", units.Microsecond + ack},
+		{"0", "eager: 1000B", units.Microsecond},
+	} {
+		text := `
+name: rendezvous
+topology: {name: one-switch, hosts: 2, host_link: {rate: 100Gbps, delay: 100ns}}
+run: {stop: {when: all_flows_done, at_most: 1ms}}
+workload: [{name: a, generator: goal, path: ` + file(c.from) + ", " + c.keys + "}]"
+		for _, workers := range []int{0, 1, 2} {
+			f := simulate(t, jobScenario(t, text), workers, 1)
+			if got, ok := f.Jobs[0].Ops[1].Ended(); !ok || got != c.want {
+				t.Errorf("%s, %d workers: %s (expected %s)", c.keys, workers, got, c.want)
+			}
+		}
+	}
+}
+
 // randomGraph writes a random graph without cycles: messages are made one after the other,
 // and each end follows some earlier operations of its rank.
 func randomGraph(t testing.TB, r *rand.Rand, path string, ranks int) {
@@ -235,16 +272,28 @@ func agreeOnJobs(t *testing.T, cases int) {
 	finished := 0
 	for i := range cases {
 		r := rand.New(rand.NewPCG(44, uint64(i)))
-		ranks := 2 + r.IntN(6)
+		ranks, ranksB := 2+r.IntN(6), 2+r.IntN(3)
 		one, two := filepath.Join(dir, "one.goal"), filepath.Join(dir, "two.goal")
 		randomGraph(t, r, one, ranks)
-		randomGraph(t, r, two, 2+r.IntN(3))
+		randomGraph(t, r, two, ranksB)
 		nodes := []string{"", "nodes: {nics: 2}", "nodes: {nics: 2, scale_up: {rate: 1Tbps, latency: 300ns}}",
 			"nodes: {gpus: 2, scale_up: {rate: 400Gbps, latency: 2us}}", "nodes: {nics: 4, gpus: 4, scale_up: {rate: 100Gbps, latency: 40ns, servers: 2}}"}[r.IntN(5)]
 		how := []string{"packed", "spread", "random"}[r.IntN(3)]
-		faults := ""
+		eager, rendezvous := r.IntN(10000), 0
 		if r.IntN(2) == 0 {
-			faults = "faults: [{at: 3us, link: leaf0-spine0, down_for: 5us}, {at: 2us, host: host1, stuck: true, for: 6us}]\n"
+			rendezvous = eager + 1 + r.IntN(5000)
+		}
+		var faults []string
+		for _, f := range []string{"{at: 3us, link: leaf0-spine0, down_for: 5us}", "{at: 2us, host: host1, stuck: true, for: 6us}",
+			"{at: 1us, link: host0-leaf0, corrupt: 0.02, for: 40us}", "{at: 4us, link: leaf1-spine1, down_for: 2us, times: 3, every: 6us}"} {
+			if r.IntN(3) == 0 {
+				faults = append(faults, f)
+			}
+		}
+		third := ""
+		if n := 12 - ranks - ranksB; n >= 2 {
+			third = fmt.Sprintf("  - {name: d, generator: collective, operation: %s, ranks: %d, size: 15KB, repeat: 2, gap: 1us, channels: %d, start: %dns}\n",
+				[]string{"all_reduce", "all_gather", "broadcast", "all_to_all"}[r.IntN(4)], n, 1+r.IntN(2), r.IntN(2000))
 		}
 		text := fmt.Sprintf(`
 name: random
@@ -253,11 +302,12 @@ topology: {name: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 6, host_link:
 %s
 hosts: {cc: {name: dcqcn}, reliability: {timeout: 50us}}
 workload:
-  - {name: a, generator: goal, path: %s, placement: %s, eager: %dB}
+  - {name: a, generator: goal, path: %s, placement: %s, eager: %dB, rendezvous: %dB}
   - {name: b, generator: goal, path: %s, placement: %s, start: %dns}
   - {name: c, generator: ring_allreduce, size: 20KB}
-%srun: {stop: {when: all_flows_done, at_most: 5ms}}
-`, i, nodes, one, how, r.IntN(10000), two, how, r.IntN(3000), faults)
+%sfaults: [%s]
+run: {stop: {when: all_flows_done, at_most: 5ms}}
+`, i, nodes, one, how, eager, rendezvous, two, how, r.IntN(3000), third, strings.Join(faults, ", "))
 		c := jobScenario(t, text)
 		want := simulate(t, c, 0, 0)
 		done := true
@@ -307,6 +357,19 @@ func TestJobErrors(t *testing.T) {
 		_, err := fabric.New(cfg, fabric.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v (expected %s)", c.text, err, c.want)
+		}
+	}
+	// Two ranks that send to each other before they post their recvs wait for ever with rendezvous.
+	path := filepath.Join(dir, "exchange.goal")
+	exchange := "num_ranks 2\nrank 0 {\ns: send 9b to 1\nr: recv 9b from 1\nr requires s\n}\nrank 1 {\ns: send 9b to 0\nr: recv 9b from 0\nr requires s\n}\n"
+	if err := os.WriteFile(path, []byte(exchange), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for keys, want := range map[string]string{"": "", ", rendezvous: 10B": "", ", rendezvous: 9B": "rank 0, operation 1: this recv never completes",
+		", eager: 5B, rendezvous: 5B": "workload[0].rendezvous: 5B is out of range (expected 0B, or more than eager, 5B, to"} {
+		_, err := fabric.New(jobScenario(t, plainFabric+"workload: [{name: a, generator: goal, path: "+path+keys+"}]"), fabric.Options{})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v (expected %s)", keys, err, want)
 		}
 	}
 	for keys, want := range map[string]string{

@@ -15,8 +15,8 @@ type Host struct {
 	todo   []uint32 // operations that are ready to start
 }
 
-// Notice tells another host of the job about the first bit of a copy. It takes effect at At,
-// at least the scale-up latency after it was sent.
+// Notice tells another host of the job about the first bit of a copy, or with Receipt that a
+// copy was taken. It takes effect at At, at least the scale-up latency after it was sent.
 type Notice struct {
 	At units.Time
 	Op uint32
@@ -29,6 +29,7 @@ const (
 	finish           // of a compute or copy
 	arrive           // first bit of a copy, at its receiver
 	land             // last bit of a copy, at its receiver
+	receipt          // of a copy, at its sender
 )
 
 // Next returns the time at which Run must be called, or Never.
@@ -58,6 +59,10 @@ func (h *Host) Run(now units.Time) {
 		case finish:
 			op := &j.Ops[t.op]
 			h.next(now, h.streamOf(op))
+			if op.Ends != OnReceipt {
+				h.complete(now, t.op)
+			}
+		case receipt:
 			h.complete(now, t.op)
 		case arrive:
 			s := h.streamIn(t.op)
@@ -85,16 +90,28 @@ func (h *Host) Run(now units.Time) {
 // or delivered at its destination.
 func (h *Host) Ended(now units.Time, flow uint32, source bool) {
 	j := h.job
-	if k := flow - j.Flow0; !source {
+	k := flow - j.Flow0
+	switch send := j.Sends[k]; {
+	case send&Receipt != 0:
+		if !source {
+			h.complete(now, send&^Receipt)
+		}
+	case !source:
 		h.message(now, j.Targets[k])
-	} else if op := &j.Ops[j.Sends[k]]; !op.Eager {
-		h.complete(now, j.Sends[k])
+	case j.Ops[send].Ends == OnACK:
+		h.complete(now, send)
 	}
 	h.drain(now)
 }
 
 // Notice takes a notice of another host.
-func (h *Host) Notice(at units.Time, op uint32) { h.at(at, arrive, op) }
+func (h *Host) Notice(at units.Time, op uint32) {
+	if op&Receipt != 0 {
+		h.at(at, receipt, op&^Receipt)
+	} else {
+		h.at(at, arrive, op)
+	}
+}
 
 func (h *Host) at(at units.Time, what uint8, op uint32) { h.timers.push(timer{at, op, what}) }
 
@@ -143,7 +160,7 @@ func (h *Host) start(now units.Time, k uint32) {
 	case Send:
 		h.begin(now, k)
 		h.Starts = append(h.Starts, h.job.Flow0+op.To)
-		if op.Eager {
+		if op.Ends == OnStart {
 			h.complete(now, k)
 		}
 	case Recv:
@@ -151,7 +168,7 @@ func (h *Host) start(now units.Time, k uint32) {
 		if m := h.job.matchers[op.Rank]; m != nil {
 			h.post(now, m, k)
 		} else if op.arrived {
-			h.complete(now, k)
+			h.take(now, k)
 		}
 	}
 }
@@ -217,6 +234,28 @@ func (h *Host) complete(now units.Time, k uint32) {
 	}
 }
 
+// take completes a recv with its message, and tells the sender if that waits for it.
+func (h *Host) take(now units.Time, k uint32) {
+	h.complete(now, k)
+	j := h.job
+	to := j.Ops[k].To
+	send := &j.Ops[to]
+	if send.Ends != OnReceipt {
+		return
+	}
+	at := now + j.ScaleUp.Latency
+	switch there := j.Ranks[send.Rank].Host; {
+	case send.Kind == Send:
+		h.Starts = append(h.Starts, j.Flow0+send.To+1)
+	case send.Rank == j.Ops[k].Rank:
+		h.complete(now, to)
+	case there == h.ID:
+		h.at(at, receipt, to)
+	default:
+		h.Notices = append(h.Notices, Notice{at, to | Receipt, there})
+	}
+}
+
 func (h *Host) release(k uint32) {
 	op := &h.job.Ops[k]
 	if op.Deps--; op.Deps == 0 {
@@ -230,7 +269,7 @@ func (h *Host) message(now units.Time, target uint32) {
 	if target&AnyRecv == 0 {
 		op := &j.Ops[target]
 		if op.arrived = true; op.began > 0 {
-			h.complete(now, target)
+			h.take(now, target)
 		}
 		return
 	}
@@ -241,7 +280,7 @@ func (h *Host) message(now units.Time, target uint32) {
 		if j.Patterns[k].matches(msg) {
 			m.posted = append(m.posted[:at], m.posted[at+1:]...)
 			j.Ops[k].To = msg.Op
-			h.complete(now, k)
+			h.take(now, k)
 			return
 		}
 	}
@@ -255,7 +294,7 @@ func (h *Host) post(now units.Time, m *matcher, k uint32) {
 		if p.matches(&h.job.Messages[i]) {
 			m.unexpected = append(m.unexpected[:at], m.unexpected[at+1:]...)
 			h.job.Ops[k].To = h.job.Messages[i].Op
-			h.complete(now, k)
+			h.take(now, k)
 			return
 		}
 	}

@@ -29,11 +29,21 @@ type Op struct {
 	Label  int32  // in Job.Labels; -1: none
 	Kind   Kind
 	Stream uint8 // Compute: stream of its rank
-	Eager  bool  // Send: complete for its rank as soon as it starts
+	Ends   End   // Send, Copy: when it is complete for its rank
 	// arrived means that the message of a recv has arrived.
 	arrived      bool
 	began, ended units.Time // plus one; 0: not yet
 }
+
+// End says when a send is complete for its rank.
+type End uint8
+
+// Ends of sends. A copy is complete when its last bit has left, or like OnReceipt.
+const (
+	OnACK     End = iota // with its last ACK
+	OnStart              // at once, as an eager send
+	OnReceipt            // when it knows that its recv has taken the message: rendezvous
+)
 
 // Edge leads from an operation to one of the same rank that waits for it.
 type Edge uint32
@@ -43,6 +53,10 @@ const AtStart Edge = 1 << 31
 
 // Op returns the index of the waiting operation.
 func (e Edge) Op() uint32 { return uint32(e &^ AtStart) }
+
+// Receipt is the bit of a send in Job.Sends or in a notice: the flow or notice tells its rank
+// that its recv has taken the message. Such a flow follows that of the send.
+const Receipt = 1 << 31
 
 // AnyRecv is the bit of a target that is an index in Job.Messages instead of a recv: the
 // receiving rank has wildcards, so its messages are matched as they arrive.
@@ -100,7 +114,7 @@ type Job struct {
 	Labels     []Label
 	ScaleUp    ScaleUp
 	Flow0      uint32   // number of the first of its flows
-	Sends      []uint32 // by flow: its send
+	Sends      []uint32 // by flow: its send; with Receipt: the send that it completes
 	Targets    []uint32 // by flow: its recv, or AnyRecv with an index in Messages
 	Messages   []Message
 	Patterns   map[uint32]Pattern // of recvs of ranks with wildcards

@@ -22,7 +22,12 @@ func run(t *testing.T, j *Job) {
 		hosts[h.ID] = h
 	}
 	sender := func(f uint32) uint16 { return j.Ranks[j.Ops[j.Sends[f]].Rank].Host }
-	receiver := func(f uint32) uint16 { return j.Ranks[j.receiver(j.Targets[f])].Host }
+	receiver := func(f uint32) uint16 {
+		if send := j.Sends[f]; send&Receipt != 0 { // from the receiver of the flow before it
+			return j.Ranks[j.Ops[send&^Receipt].Rank].Host
+		}
+		return j.Ranks[j.receiver(j.Targets[f])].Host
+	}
 	var ends []end
 	for now := units.Time(0); now < 50*units.Microsecond; now += 100 * units.Nanosecond {
 		left := ends
@@ -42,7 +47,10 @@ func run(t *testing.T, j *Job) {
 				continue
 			}
 			h := hosts[receiver(e.flow)]
-			if e.source {
+			switch {
+			case e.source && j.Sends[e.flow]&Receipt != 0:
+				h = hosts[receiver(e.flow-1)]
+			case e.source:
 				h = hosts[sender(e.flow)]
 			}
 			h.Ended(now, e.flow+j.Flow0, e.source)
@@ -96,13 +104,52 @@ func TestFlows(t *testing.T) {
 		Ranks: []Rank{{Host: 0, Domain: -1, End: 5, Streams: 1}, {Host: 1, Domain: -1, First: 5, End: 8, Streams: 1}},
 		Edges: []Edge{1, 2, 3, 4, 7},
 		Ops: []Op{
-			{Kind: Compute, Work: int64(us)}, {Kind: Send, Deps: 1, To: 0, Eager: true, First: 2}, {Kind: Send, Deps: 1, To: 1, First: 3},
+			{Kind: Compute, Work: int64(us)}, {Kind: Send, Deps: 1, To: 0, Ends: OnStart, First: 2}, {Kind: Send, Deps: 1, To: 1, First: 3},
 			{Kind: Compute, Work: int64(us), Deps: 1, First: 4}, {Kind: Compute, Work: int64(us), Deps: 1, First: 4},
 			{Kind: Compute, Work: int64(5 * us), Rank: 1, First: 4}, {Kind: Recv, Rank: 1, First: 5}, {Kind: Recv, Rank: 1, Deps: 1, First: 5},
 		}}
 	run(t, j)
 	times(t, j, [2]units.Time{0, us}, [2]units.Time{us, us}, [2]units.Time{us, 3 * us}, [2]units.Time{us, 2 * us}, [2]units.Time{3 * us, 4 * us},
 		[2]units.Time{0, 5 * us}, [2]units.Time{0, 2 * us}, [2]units.Time{5 * us, 5 * us})
+}
+
+// Rank 1 posts its first recv at once and its second at 5 us. Both messages arrive at 1 us, and
+// messages back take 1 us: the sends are complete at 2 and 6 us, long after the ACK of the second.
+func TestRendezvous(t *testing.T) {
+	for _, wild := range []bool{false, true} {
+		j := &Job{Sends: []uint32{0, Receipt, 1, Receipt | 1}, Targets: []uint32{3, 0, 5, 0},
+			Ranks: []Rank{{Host: 0, Domain: -1, End: 3, Streams: 1}, {Host: 1, Domain: -1, First: 3, End: 6, Streams: 1}},
+			Edges: []Edge{2, 5},
+			Ops: []Op{
+				{Kind: Send, To: 0, Ends: OnReceipt}, {Kind: Send, To: 2, Ends: OnReceipt}, {Kind: Compute, Work: int64(us), Deps: 1, First: 1},
+				{Kind: Recv, Rank: 1, To: 0, First: 1}, {Kind: Compute, Work: int64(5 * us), Rank: 1, First: 1}, {Kind: Recv, Rank: 1, Deps: 1, To: 1, First: 2},
+			}}
+		if wild {
+			j.Targets = []uint32{AnyRecv, 0, AnyRecv | 1, 0}
+			j.Messages = []Message{{1, 0, 7, 0}, {1, 0, 8, 1}}
+			j.Patterns = map[uint32]Pattern{3: {Wildcard, 7}, 5: {0, Wildcard}}
+		}
+		run(t, j)
+		times(t, j, [2]units.Time{0, 2 * us}, [2]units.Time{0, 6 * us}, [2]units.Time{6 * us, 7 * us},
+			[2]units.Time{0, us}, [2]units.Time{0, 5 * us}, [2]units.Time{5 * us, 5 * us})
+	}
+}
+
+// Copies of 1000 B take 1 us and 500 ns of latency, as does the answer. Rank 1 posts its recv at
+// 5 us: the copy leaves until 1 us, when the next begins, and is complete at 5.5 us. Rank 2 has
+// the same host as rank 0. Rank 0 sends to itself, and takes it after that, at 6 us.
+func TestRendezvousScaleUp(t *testing.T) {
+	j := &Job{ScaleUp: ScaleUp{8 * units.Gbps, 500 * units.Nanosecond},
+		Ranks: []Rank{{Host: 0, End: 5, Streams: 1}, {Host: 1, First: 5, End: 7, Streams: 1}, {Host: 0, First: 7, End: 8}},
+		Edges: []Edge{4, 6},
+		Ops: []Op{
+			{Kind: Copy, Work: 1000, To: 6, Ends: OnReceipt}, {Kind: Copy, Work: 1000, To: 7, Ends: OnReceipt}, {Kind: Copy, Work: 1000, To: 4, Ends: OnReceipt},
+			{Kind: Compute, Work: int64(6 * us)}, {Kind: Recv, To: 2, Deps: 1, First: 1},
+			{Kind: Compute, Work: int64(5 * us), Rank: 1, First: 1}, {Kind: Recv, Rank: 1, To: 0, Deps: 1, First: 2}, {Kind: Recv, Rank: 2, To: 1, First: 2},
+		}}
+	run(t, j)
+	times(t, j, [2]units.Time{0, 5500 * units.Nanosecond}, [2]units.Time{us, 3 * us}, [2]units.Time{2 * us, 6 * us}, [2]units.Time{0, 6 * us},
+		[2]units.Time{6 * us, 6 * us}, [2]units.Time{0, 5 * us}, [2]units.Time{5 * us, 5 * us}, [2]units.Time{0, 2500 * units.Nanosecond})
 }
 
 // Copies of 1000 B at 8 Gbps take 1 us, with 500 ns latency. Ranks 1 and 2 send to rank 0 at

@@ -133,6 +133,11 @@ func (p *pathFinder) ended(k uint32) {
 			k = op.To
 		case op.Kind == Compute && op.Work > 0:
 			p.add(Step{From: began, To: to, Op: k, Peer: op.Rank})
+		case op.Ends == OnReceipt && p.targetOf(op)&AnyRecv == 0:
+			recv := p.targetOf(op)
+			p.add(Step{From: p.Ops[recv].ended - 1, To: to, Op: k, Peer: p.Ops[recv].Rank, Acked: true})
+			k = recv
+			continue
 		case op.Kind == Send && to > began, op.Kind == Copy:
 			p.add(Step{From: began, To: to, Op: k, Peer: p.receiver(p.targetOf(op)), Acked: true})
 		}

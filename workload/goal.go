@@ -10,9 +10,10 @@ import (
 
 // Goal runs the job of a GOAL file.
 type Goal struct {
-	Path      string      `yaml:"path" doc:"GOAL file, text or binary"`
-	Placement string      `yaml:"placement" doc:"GPUs of the ranks: packed, spread, random, or numbers such as 0-7 16"`
-	Eager     units.Bytes `yaml:"eager,omitempty" doc:"a send up to this size is complete for its rank as soon as it starts, others when acknowledged"`
+	Path       string      `yaml:"path" doc:"GOAL file, text or binary"`
+	Placement  string      `yaml:"placement" doc:"GPUs of the ranks: packed, spread, random, or numbers such as 0-7 16"`
+	Rendezvous units.Bytes `yaml:"rendezvous,omitempty" doc:"a send from this size on is complete when its recv has taken the message, as a message of 1B tells its rank; 0B: none"`
+	Eager      units.Bytes `yaml:"eager,omitempty" doc:"a send up to this size is complete for its rank as soon as it starts, others when acknowledged"`
 }
 
 var jobUses = Uses{From: true, Start: true}
@@ -65,8 +66,13 @@ func (g *Goal) Check(e *Env) (flows float64, err error) {
 	if g.Eager < 0 || g.Eager > e.MaxSize {
 		return 0, keyf("eager", "%s is out of range (expected 0B to %s)", g.Eager, e.MaxSize)
 	}
+	if g.Rendezvous < 0 || g.Rendezvous > e.MaxSize || g.Rendezvous > 0 && g.Rendezvous <= g.Eager {
+		return 0, keyf("rendezvous", "%s is out of range (expected 0B, or more than eager, %s, to %s)", g.Rendezvous, g.Eager, e.MaxSize)
+	}
 	err = g.with(e, func(f *goal.File) error {
-		flows = jobFlows(float64(f.Ops))
+		if flows = jobFlows(float64(f.Ops)); g.Rendezvous > 0 {
+			flows *= 2
+		}
 		return nil
 	})
 	return flows, err
@@ -75,7 +81,7 @@ func (g *Goal) Check(e *Env) (flows float64, err error) {
 // Generate implements Generator.
 func (g *Goal) Generate(e *Env) (p *Plan, err error) {
 	err = g.with(e, func(f *goal.File) error {
-		if p, err = e.job(f, jobOptions{eager: g.Eager}); err != nil {
+		if p, err = e.job(f, jobOptions{eager: g.Eager, rendezvous: g.Rendezvous}); err != nil {
 			return &KeyError{"path", err}
 		}
 		return nil

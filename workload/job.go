@@ -24,6 +24,7 @@ type Labelled interface {
 // jobOptions are the keys that all jobs share.
 type jobOptions struct {
 	eager      units.Bytes // sends up to this size are complete at once
+	rendezvous units.Bytes // sends from this size on are complete when their recv took the message; 0: none
 	iterations int
 }
 
@@ -55,7 +56,7 @@ func (e *Env) job(s goal.Source, o jobOptions) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := a.rank(uint32(r), g, labelled, o.eager); err != nil {
+		if err := a.rank(uint32(r), g, labelled, o); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +71,7 @@ func (e *Env) job(s goal.Source, o jobOptions) (*Plan, error) {
 const maxOps = 1<<31 - 1
 
 // rank adds the operations of a rank.
-func (a *assembly) rank(r uint32, g *goal.Graph, labelled Labelled, eager units.Bytes) error {
+func (a *assembly) rank(r uint32, g *goal.Graph, labelled Labelled, o jobOptions) error {
 	j, e := a.job, a.env
 	base := uint32(len(j.Ops))
 	gpu := &e.Fabric.GPUs[e.Placed[r]]
@@ -102,7 +103,7 @@ func (a *assembly) rank(r uint32, g *goal.Graph, labelled Labelled, eager units.
 			if in.Size > uint64(e.MaxSize) {
 				return fmt.Errorf("rank %d, operation %d: send of %d bytes (expected at most %s)", r, k, in.Size, e.MaxSize)
 			}
-			a.send(&op, in, r, gpu, eager)
+			a.send(&op, in, r, gpu, o)
 			if in.Tag == goal.Any {
 				a.wild[in.Peer] = true
 			}
@@ -122,23 +123,44 @@ func (a *assembly) rank(r uint32, g *goal.Graph, labelled Labelled, eager units.
 }
 
 // send makes a send a flow, or a copy inside the domain.
-func (a *assembly) send(op *job.Op, in *goal.Op, r uint32, from *GPU, eager units.Bytes) {
+func (a *assembly) send(op *job.Op, in *goal.Op, r uint32, from *GPU, o jobOptions) {
 	e := a.env
 	to := &e.Fabric.GPUs[e.Placed[in.Peer]]
+	switch size := units.Bytes(op.Work); {
+	case o.rendezvous > 0 && size >= o.rendezvous:
+		op.Ends = job.OnReceipt
+	case size <= o.eager:
+		op.Ends = job.OnStart
+	}
 	if in.Peer == r || from.Domain >= 0 && from.Domain == to.Domain {
 		op.Kind = job.Copy
 		return
 	}
-	op.Kind, op.To, op.Eager = job.Send, uint32(len(a.plan.Flows)), units.Bytes(op.Work) <= eager
-	pair := uint64(r)<<32 | uint64(in.Peer)<<8 | uint64(in.NIC)
+	op.Kind, op.To = job.Send, uint32(len(a.plan.Flows))
+	f := Flow{Start: e.Start, Src: from.Host, Dst: to.Host, Size: units.Bytes(op.Work), Class: a.class, Group: op.Label, Hash: a.hash(r, in.Peer, in.NIC)}
+	a.flow(f, uint32(len(a.job.Ops)))
+	if op.Ends == job.OnReceipt {
+		f.Src, f.Dst, f.Size, f.Hash = f.Dst, f.Src, 1, a.hash(in.Peer, r, in.NIC)
+		a.flow(f, job.Receipt|uint32(len(a.job.Ops)))
+	}
+}
+
+// flow adds a flow of a send.
+func (a *assembly) flow(f Flow, send uint32) {
+	a.plan.add(f)
+	a.job.Sends = append(a.job.Sends, send)
+	a.job.Targets = append(a.job.Targets, 0)
+}
+
+// hash returns the ECMP hash of the connection between two ranks on a channel.
+func (a *assembly) hash(from, to uint32, channel uint8) uint32 {
+	pair := uint64(from)<<32 | uint64(to)<<8 | uint64(channel)
 	hash, ok := a.hashes[pair]
 	if !ok {
-		hash = e.hash()
+		hash = a.env.hash()
 		a.hashes[pair] = hash
 	}
-	a.plan.add(Flow{Start: e.Start, Src: from.Host, Dst: to.Host, Size: units.Bytes(op.Work), Class: a.class, Group: op.Label, Hash: hash})
-	a.job.Sends = append(a.job.Sends, uint32(len(a.job.Ops)))
-	a.job.Targets = append(a.job.Targets, 0)
+	return hash
 }
 
 // match connects each send with its recv: the k-th from one rank to another with a tag with
@@ -259,17 +281,30 @@ func (a *assembly) acyclic() error {
 			ready = append(ready, k)
 		}
 	}
+	follow := func(k uint32, started bool) {
+		for _, e := range j.EdgesOf(k) {
+			if started == (e&job.AtStart != 0) {
+				release(e.Op())
+			}
+		}
+	}
 	for ; len(ready) > 0; done++ {
 		k := ready[len(ready)-1]
 		ready = ready[:len(ready)-1]
-		switch op := &j.Ops[k]; op.Kind {
+		op := &j.Ops[k]
+		switch op.Kind {
 		case job.Send:
 			release(j.Targets[op.To])
 		case job.Copy:
 			release(op.To)
+		case job.Recv:
+			if j.Ops[op.To].Ends == job.OnReceipt {
+				follow(op.To, false)
+			}
 		}
-		for _, e := range j.EdgesOf(k) {
-			release(e.Op())
+		follow(k, true)
+		if op.Ends != job.OnReceipt {
+			follow(k, false)
 		}
 	}
 	if done == len(j.Ops) {
