@@ -64,6 +64,7 @@ func TestSharedFlags(t *testing.T) {
 		"":                      "",
 		"bench":                 "json quiet seed workers",
 		"check":                 "json quiet seed workers",
+		"collective":            "json quiet seed workers",
 		"compare":               "output json quiet seed workers",
 		"completion":            "",
 		"completion bash":       "",

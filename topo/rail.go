@@ -68,14 +68,14 @@ var railPresets = map[string]RailParams{
 func (p *RailParams) ApplyPreset(name string) error {
 	set, ok := railPresets[name]
 	if !ok {
-		return registry.Unknown("preset", name, presetsOfRail())
+		return registry.Unknown("preset", name, RailPresets())
 	}
 	*p = set
 	return nil
 }
 
-// presetsOfRail returns the names of the sets.
-func presetsOfRail() []string { return slices.Sorted(maps.Keys(railPresets)) }
+// RailPresets returns the names of the presets of topology rail.
+func RailPresets() []string { return slices.Sorted(maps.Keys(railPresets)) }
 
 func (p *RailParams) check() error {
 	err := first(
