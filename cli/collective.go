@@ -311,4 +311,3 @@ func (t *collectiveTable) line(r *collectiveRow) string {
 	}
 	return fmt.Sprintf("%12d  %12d  %6s  %6s  %10.*f  %7.2f  %7.2f\n", int64(r.Size), n, "float", redop, digits, us, r.AlgBW/float64(units.GB), r.BusBW/float64(units.GB))
 }
-
