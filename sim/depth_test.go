@@ -31,6 +31,8 @@ func (d *depthModel) queued(in, out int, p *packet.Packet) {
 func (d *depthModel) departed(now units.Time, port int, p *packet.Packet) {
 	if p.Kind() == packet.PFC {
 		d.pfcSent(now, port, p)
+	}
+	if p.Control() { // control frames are never queued
 		return
 	}
 	// A frame that departs from an empty queue passed straight through.

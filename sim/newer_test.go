@@ -245,3 +245,11 @@ func TestNewerSchemes(t *testing.T) {
 	// Short cases that reach the required coverage; TestDeepNewerSchemes runs 300 long ones.
 	testNewer(t, []int{8, 20, 27, 35, 40, 41, 77, 79, 85, 95, 106, 124, 150, 164, 169, 51, 181, 224, 278, 284}, 1000)
 }
+
+// Control frames of Bifrost, which have the class of data, do not change the depth of pauses.
+func TestPauseDepthsBesideBifrost(t *testing.T) {
+	c := drawNewer(1033, 1000)
+	if _, err := c.checkNewer(make(refusals)); err != nil {
+		t.Errorf("seed %d: %v", c.cfg.Seed, err)
+	}
+}
