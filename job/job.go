@@ -55,7 +55,7 @@ const AtStart Edge = 1 << 31
 func (e Edge) Op() uint32 { return uint32(e &^ AtStart) }
 
 // Receipt is the bit of a send in Job.Sends or in a notice: the flow or notice tells its rank
-// that its recv has taken the message. Such a flow follows that of the send.
+// that its recv has taken the message. Such a flow comes after the flow of the send.
 const Receipt = 1 << 31
 
 // AnyRecv is the bit of a target that is an index in Job.Messages instead of a recv: the
