@@ -31,6 +31,11 @@ func (w *sheet) jobs(s *metrics.Summary) {
 			w.line("  (%s)", criticalLine(&s.Jobs[i], c))
 		}
 	}
+	for i := range s.Jobs {
+		if a := s.Jobs[i].Alone; a != nil && a.Slowdown > 0 {
+			w.line("  (%s takes %.2f times as long as alone)", s.Jobs[i].Name, a.Slowdown)
+		}
+	}
 	w.line("  (mean over ranks; exposed: communication while a rank does not compute; waiting: neither)")
 	w.line("")
 	w.rails(s.Rails)

@@ -46,6 +46,8 @@ type Options struct {
 	Invariants bool
 	// Sink returns an additional sink for the events of a node. It may be nil.
 	Sink func(node int) probe.Sink
+	// Only is the name of the only workload that has flows, without probes; empty: all have.
+	Only string
 	// Here marks the nodes that this process drives if others drive the rest; nil means
 	// all. This process cannot know when flows of other nodes are done, so the run then ends
 	// at at_most.
@@ -118,7 +120,7 @@ func (p Plan) prepare(opts Options) (*builder, error) {
 func (b *builder) build() error {
 	cfg, out := b.Config, b.out
 	var err error
-	if b.Traffic, err = b.Layout.Traffic(); err != nil {
+	if b.Traffic, err = b.Layout.Traffic(b.opts.Only); err != nil {
 		return err
 	}
 	out.Flows, out.Waits, out.Workloads, out.Origin, out.Groups = b.Flows, b.Waits, b.Workloads, b.Origin, b.Groups
@@ -130,6 +132,9 @@ func (b *builder) build() error {
 		Flows: b.Flows, Seed: cfg.Seed, MinFrame: b.MinFrame(), InsertionOrder: cfg.Compat.Ties == "insertion", Until: cfg.Run.Stop.AtMost,
 		WatchDeadlocks: cfg.Output.Deadlocks, StopAtDeadlock: cfg.Run.Stop.Deadlock, LogPauses: cfg.Output.PauseTree,
 	}
+	if b.opts.Only != "" {
+		spec.WatchDeadlocks, spec.LogPauses = false, false
+	}
 	out.Spec = spec
 	for _, j := range b.Jobs {
 		if j.ScaleUp.Rate > 0 {
@@ -137,8 +142,10 @@ func (b *builder) build() error {
 		}
 	}
 	b.cables(spec)
-	if err := b.probes(spec); err != nil {
-		return err
+	if b.opts.Only == "" {
+		if err := b.probes(spec); err != nil {
+			return err
+		}
 	}
 	if err := b.switches(spec); err != nil {
 		return err

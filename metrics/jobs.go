@@ -20,8 +20,39 @@ type Job struct {
 	Waiting     units.Time      `json:"waiting_ps"`         // time in which it did neither, mean over ranks
 	Slowest     int             `json:"slowest_rank"`       // rank that finished last in the longest iteration
 	SlowestHost string          `json:"slowest_host"`       // its NIC
+	Alone       *Alone          `json:"alone,omitempty"`    // with output.alone and several workloads
 	Critical    *Critical       `json:"critical,omitempty"` // of the longest complete iteration
 	Collectives []JobCollective `json:"collectives"`        // by operation, algorithm, ranks and size
+}
+
+// Alone compares a job with a run without other workloads, on the same GPUs.
+type Alone struct {
+	Iterations []units.Time `json:"iterations_ps"` // time of each complete iteration
+	Slowdown   float64      `json:"slowdown"`      // mean iteration time of this run over that mean; 0: no iteration was complete
+}
+
+// SetAlone compares a job of the summary with a run of it alone. If one has fewer complete
+// iterations, it compares as many of both.
+func (s *Summary) SetAlone(name string, j *job.Job) {
+	alone := &Alone{Iterations: []units.Time{}}
+	for _, span := range roundsOf(j).spans {
+		if span.Done && span.Ops > 0 {
+			alone.Iterations = append(alone.Iterations, span.To-span.From)
+		}
+	}
+	for i := range s.Jobs {
+		if s.Jobs[i].Name != name {
+			continue
+		}
+		var with, without units.Time
+		for k := range min(len(alone.Iterations), len(s.Jobs[i].Iterations)) {
+			with, without = with+s.Jobs[i].Iterations[k], without+alone.Iterations[k]
+		}
+		if without > 0 {
+			alone.Slowdown = float64(with) / float64(without)
+		}
+		s.Jobs[i].Alone = alone
+	}
 }
 
 // JobCollective summarizes the complete collectives of one kind in a job.

@@ -215,7 +215,16 @@ func Prepare(built *fabric.Fabric, o Options) (*Run, error) {
 		}
 	}
 	r.watchExpectations()
-	var err error
+	if err := r.drive(); err != nil {
+		return nil, err
+	}
+	r.record.watchers = o.Watchers
+	return r, nil
+}
+
+// drive sets the engine.
+func (r *Run) drive() (err error) {
+	built, o := r.Fabric, &r.opts
 	switch {
 	case o.Drive != nil && len(built.Jobs) > 0:
 		err = fmt.Errorf("workload %s is a job (expected no jobs: they run in the simulator only)", built.Jobs[0].Name)
@@ -228,11 +237,7 @@ func Prepare(built *fabric.Fabric, o Options) (*Run, error) {
 	default:
 		err = fmt.Errorf("unknown engine %q (allowed: fast, oracle)", o.Engine)
 	}
-	if err != nil {
-		return nil, err
-	}
-	r.record.watchers = o.Watchers
-	return r, nil
+	return err
 }
 
 // progress flushes records and reports progress. It ends a strict run after an invariant
@@ -290,6 +295,11 @@ func (r *Run) Start(ctx context.Context) (*Result, error) {
 	}
 	outcome := r.Fabric.Outcome(end, r.engine.Totals(), r.engine.Final(), err != nil || r.aborted)
 	done := &Result{Fabric: r.Fabric, Outcome: outcome, Summary: outcome.Summarize(), Wall: wall, Folder: to.name()}
+	if err == nil {
+		if err := r.alone(ctx, done.Summary); err != nil {
+			return nil, err
+		}
+	}
 	done.Unwritten = r.write(to, end, outcome, done)
 	done.Files = to.listed()
 	done.found = judge(outer, r.Fabric, done.Summary, r.opts.Invariants, done.Folder)

@@ -298,6 +298,7 @@ type Output struct {
 	SizeBuckets []units.Bytes `yaml:"size_buckets" doc:"upper bounds of size buckets, increasing; larger flows form one more bucket"`
 	CSV         bool          `yaml:"csv" doc:"also write every table as CSV"`
 	Watermarks  bool          `yaml:"watermarks" doc:"peak occupancy of every queue, in ports.parquet; costs a few per cent of speed"`
+	Alone       bool          `yaml:"alone,omitempty" doc:"with several workloads, also run each job without the others, for its slowdown; takes as long again for each job"`
 	FlowTrace   bool          `yaml:"flow_trace" doc:"write the flows as a trace, with a scenario that replays it"`
 	Deadlocks   bool          `yaml:"deadlocks" doc:"detect deadlocks during the run, not only at its end; write deadlocks.parquet; a few per cent slower"`
 	PauseTree   bool          `yaml:"pause_tree" doc:"record every pause with its cause in pause_tree.parquet"`

@@ -205,7 +205,7 @@ func (s *Survey) uses() error {
 // Flows returns the flows of the scenario, which it generates on the first call.
 func (s *Survey) Flows() ([]dataplane.Flow, error) {
 	if s.traffic == nil {
-		t, err := s.l.Traffic()
+		t, err := s.l.Traffic("")
 		if err != nil {
 			return nil, s.Config.Locate(err)
 		}

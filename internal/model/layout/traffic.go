@@ -27,12 +27,17 @@ type Traffic struct {
 }
 
 // Traffic generates the flows of all workloads and sorts them by start time. Flows with the
-// same start time keep the order of generation.
-func (l *Layout) Traffic() (*Traffic, error) {
+// same start time keep the order of generation. If only is not empty, other workloads have no
+// flows; the flows of this one are the same as with them.
+func (l *Layout) Traffic(only string) (*Traffic, error) {
 	t := &Traffic{}
 	var plans []*workload.Plan
 	total := 0
 	for i := range l.Config.Workload {
+		if only != "" && l.Config.Workload[i].Name != only {
+			plans = append(plans, &workload.Plan{})
+			continue
+		}
 		g, e, err := l.Generator(i)
 		if err != nil {
 			return nil, err
