@@ -18,11 +18,18 @@ type arrivals struct {
 	sorted []uint64
 	frames []*packet.Packet // frames in boxes, by reference
 	blocks []*block         // blocks of these boxes
+	boxes  []*box           // boxes with frames for the current node
 	far    []number         // insertion order: numbers of frames on wires
 	all    []*worker        // workers that filled the boxes
 	first  uint32           // earliest window in which the frames can have been sent
 	width  int              // bits of a key without its reference
 	counts [1 << maxBucketBits]uint32
+
+	// Memory of gatherFew and gatherAll.
+	few        [blockFrames + 1]uint64
+	fewFrames  [blockFrames]*packet.Packet
+	manyFrames []*packet.Packet
+	manyBlocks []*block
 }
 
 // maxBucketBits limits the number of buckets that a window is divided into for
@@ -105,14 +112,82 @@ func insertionSort(keys []uint64) {
 //
 //go:noinline
 func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
+	near := &n.worker.near
+	a.boxes = a.boxes[:0]
+	if len(a.all) == 1 {
+		if b := near.box(uint32(n.index), near.index); b.n != 0 {
+			a.boxes = append(a.boxes, b)
+		}
+	} else {
+		a.findBoxes(n, near)
+	}
+	if len(a.boxes) <= 1 && n.ordered == nil && end == near.windowEnd() && !n.hasFar() {
+		if len(a.boxes) == 0 {
+			return nothing
+		}
+		if b := a.boxes[0]; b.n <= blockFrames {
+			n.frames += uint64(b.n)
+			return a.gatherFew(b, from)
+		}
+	}
+	return a.gatherAll(n, from, end)
+}
+
+// nothing are the keys of a window without arrivals.
+var nothing = []uint64{none}
+
+// findBoxes lists the boxes of all workers with frames for a node in the current window.
+func (a *arrivals) findBoxes(n *fastNode, near *near) {
+	m := &n.worker.f.senders[near.slot(uint32(n.index), near.index)]
+	senders := *m
+	*m = 0
+	for ; senders != 0; senders &= senders - 1 {
+		for i := bits.TrailingZeros64(senders); i < len(a.all); i += senderBits {
+			if b := a.all[i].near.box(uint32(n.index), near.index); b.n != 0 {
+				a.boxes = append(a.boxes, b)
+			}
+		}
+	}
+}
+
+// gatherFew is gather for the frames of one block. If windows are short, most nodes have one
+// or two frames in a window.
+func (a *arrivals) gatherFew(b *box, from units.Time) []uint64 {
+	frames := b.last.frames[:b.n]
+	keys, all := &a.few, &a.fewFrames
+	for i := range frames {
+		p := &frames[i]
+		all[i%blockFrames] = p
+		k, j := arrivalKey(p, from, classControl, int(p.Port))|nearRef|uint64(i), i
+		for ; j > 0 && keys[(j-1)%blockFrames] > k; j-- {
+			keys[j%blockFrames] = keys[(j-1)%blockFrames]
+		}
+		keys[j%blockFrames] = k
+	}
+	keys[len(frames)] = none
+	a.frames, a.blocks = all[:], b.blocks
+	return keys[:]
+}
+
+// hasFar reports whether frames may arrive on wires.
+func (n *fastNode) hasFar() bool {
+	for w := range n.news {
+		if n.waiting[w]|atomic.LoadUint64(&n.news[w]) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// gatherAll is gather for any number of frames, in boxes and on wires.
+func (a *arrivals) gatherAll(n *fastNode, from, end units.Time) []uint64 {
 	control := uint64(classControl)
 	if n.ordered != nil {
 		control = classArrival
 	}
 	keys, index := a.gatherFar(n, from, end, control), n.worker.near.index
-	all, blocks := a.frames[:0], a.blocks[:0]
-	for _, w := range a.all {
-		b := w.near.box(uint32(n.index), index)
+	all, blocks := a.manyFrames[:0], a.manyBlocks[:0]
+	for _, b := range a.boxes {
 		keys, all = slices.Grow(keys, int(b.n)), slices.Grow(all, int(b.n)+blockFrames)
 		left := int(b.n)
 		for _, k := range b.blocks {
@@ -125,7 +200,8 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 		blocks = append(blocks, b.blocks...)
 		all = all[:len(blocks)*blockFrames] // skip the unused frames of a partly filled block
 	}
-	a.frames, a.blocks, a.first = all, blocks, uint32(index)-nearWindows
+	a.manyFrames, a.manyBlocks, a.first = all, blocks, uint32(index-n.worker.near.depth)
+	a.frames, a.blocks = all, blocks
 	if end < n.worker.near.windowEnd() { // the run ends within this window
 		limit := uint64(end-from) << (keyTimeShift + refBits)
 		keys = slices.DeleteFunc(keys, func(k uint64) bool { return k >= limit })
@@ -141,7 +217,7 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 	switch {
 	case n.ordered != nil:
 		a.orderTies(keys)
-	case len(a.all) > 1:
+	case len(a.boxes) > 1:
 		a.sortTies(keys)
 	}
 	return keys

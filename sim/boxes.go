@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"sync/atomic"
+
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
@@ -11,9 +13,30 @@ import (
 // that arrives in its window in one place. A box is written before its window and read
 // during it, so no lock is needed.
 
-// nearWindows is the number of windows that have boxes, including the current one. It is
-// a power of two. Frames that arrive later use their wire.
-const nearWindows = 8
+// Frames that arrive within the next few windows, including the current one, have boxes;
+// later ones use their wire. Short windows need more boxes, since a frame takes longer to
+// send than a window lasts. Both numbers are powers of two.
+const (
+	minNearWindows = 8
+	maxNearWindows = 16
+)
+
+// nearWindows returns the number of windows with boxes: enough for a full frame of 4 KiB on
+// most cables.
+func nearWindows(cables []Cable, window units.Time) uint64 {
+	most := 0
+	for i := range cables {
+		c := &cables[i]
+		flight := min(c.AtoB, c.BtoA) + c.Rate.TxTime(4200) + window
+		if flight > minNearWindows*window && flight <= maxNearWindows*window {
+			most++
+		}
+	}
+	if 2*most > len(cables) {
+		return maxNearWindows
+	}
+	return minNearWindows
+}
 
 // box stores the frames that arrive at a node in a window. It fills one cache line.
 type box struct {
@@ -49,22 +72,23 @@ type near struct {
 	sent   uint32     // index, as stored in Packet.Link
 	magic  uint64     // replaces division by length with multiplication
 	boxes  []box      // by node and window
+	depth  uint64     // number of windows with boxes
 	length units.Time // length of a window
 	blocks stock[*block]
 }
 
 // magicBits is large enough to make near.of exact: a window is shorter than 2^24 ps, and
-// a time since start is less than nearWindows windows, so less than 2^27 ps.
-const magicBits = 51
+// a time since start is less than maxNearWindows windows, so less than 2^28 ps.
+const magicBits = 52
 
-func newNear(nodes int, window units.Time) near {
-	return near{length: window, magic: 1<<magicBits/uint64(window) + 1, boxes: make([]box, nodes*nearWindows)}
+func newNear(nodes int, window units.Time, depth uint64) near {
+	return near{length: window, magic: 1<<magicBits/uint64(window) + 1, boxes: make([]box, uint64(nodes)*depth), depth: depth}
 }
 
 // begin moves to the window with the given index.
 func (n *near) begin(index uint64) {
 	n.index, n.start, n.sent = index, units.Time(index)*n.length, uint32(index)*sentWindow
-	n.far = n.start + nearWindows*n.length
+	n.far = n.start + units.Time(n.depth)*n.length
 }
 
 // windowEnd returns the end of the current window; the run may end earlier.
@@ -75,9 +99,14 @@ func (n *near) of(at units.Time) uint64 {
 	return n.index + uint64(at-n.start)*n.magic>>magicBits
 }
 
+// slot returns the position of the box of a node for a window.
+func (n *near) slot(node uint32, index uint64) uint64 {
+	return uint64(node)*n.depth | index&(n.depth-1)
+}
+
 // box returns the box of a node for a window.
 func (n *near) box(node uint32, index uint64) *box {
-	return &n.boxes[uint64(node*nearWindows)|index%nearWindows]
+	return &n.boxes[n.slot(node, index)]
 }
 
 // open adds a block to a box that is new or whose last block is full.
@@ -86,6 +115,9 @@ func (n *near) box(node uint32, index uint64) *box {
 func (w *worker) open(b *box, index uint64, node uint32) {
 	if b.n == 0 {
 		w.slots[index%slots][node>>6] |= 1 << (node & 63)
+		if len(w.all) > 1 {
+			atomic.OrUint64(&w.f.senders[w.near.slot(node, index)], w.bit)
+		}
 	}
 	k := w.near.blocks.take(func(free []*block) []*block {
 		slab := make([]block, blockSlab)
@@ -99,6 +131,11 @@ func (w *worker) open(b *box, index uint64, node uint32) {
 
 // empty frees the blocks of a box that a node has read.
 func (w *worker) empty(b *box) {
+	if len(b.blocks) == 1 && !b.ext {
+		w.near.blocks.put(b.last)
+		b.n, b.blocks = 0, b.blocks[:0]
+		return
+	}
 	for _, k := range b.blocks {
 		if b.ext {
 			k.ext = k.ext[:0]

@@ -13,8 +13,8 @@ func TestWindowOfATime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		length := units.Time(rapid.Int64Range(1, int64(CheckPeriod)).Draw(t, "length"))
 		index := rapid.Uint64Range(0, 1<<40).Draw(t, "index")
-		window := rapid.Uint64Range(0, nearWindows-1).Draw(t, "window")
-		n := newNear(1, length)
+		window := rapid.Uint64Range(0, maxNearWindows-1).Draw(t, "window")
+		n := newNear(1, length, maxNearWindows)
 		n.begin(index)
 		start := units.Time(index+window) * length
 		for _, at := range []units.Time{start, start + length/2, start + length - 1} {
@@ -22,7 +22,7 @@ func TestWindowOfATime(t *testing.T) {
 				t.Errorf("windows of %d ps: %d ps is in window %d, want %d", length, at, got, index+window)
 			}
 		}
-		if end := start + length; window == nearWindows-1 && n.far != end {
+		if end := start + length; window == maxNearWindows-1 && n.far != end {
 			t.Errorf("boxes reach to %d ps, want %d", n.far, end)
 		}
 	})
@@ -38,5 +38,25 @@ func TestLevel(t *testing.T) {
 	level([]*stock[int]{few, many}, 1)
 	if len(few.free) != 3 || len(many.free) != 3 {
 		t.Errorf("%v and %v after levelling, want three each", few.free, many.free)
+	}
+}
+
+// Boxes reach as far as most frames fly.
+func TestDepthOfBoxes(t *testing.T) {
+	const ns = units.Nanosecond
+	cable := func(delay units.Time) Cable { return Cable{Rate: 100 * units.Gbps, AtoB: delay, BtoA: delay} }
+	for _, c := range []struct {
+		window units.Time
+		cables []Cable
+		want   uint64
+	}{
+		{50 * ns, []Cable{cable(50 * ns), cable(250 * ns), cable(250 * ns)}, maxNearWindows}, // 4.2 KB take 336 ns
+		{50 * ns, []Cable{cable(50 * ns), cable(units.Millisecond)}, minNearWindows},         // half of them fly too far
+		{1000 * ns, []Cable{cable(1000 * ns)}, minNearWindows},                               // eight are enough
+		{10 * ns, []Cable{cable(10 * ns)}, minNearWindows},                                   // sixteen are not
+	} {
+		if got := nearWindows(c.cables, c.window); got != c.want {
+			t.Errorf("windows of %d ps: boxes for %d windows, want %d", c.window, got, c.want)
+		}
 	}
 }

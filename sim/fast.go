@@ -34,6 +34,8 @@ type Fast struct {
 	nics      []*dataplane.NIC
 	switches  []*dataplane.Switch
 	window    units.Time
+	depth     uint64   // number of windows with boxes
+	senders   []uint64 // like near.boxes: workers with frames in these boxes, as bits; nil with one worker
 	workers   []*worker
 	chunks    []*stock[chunk]  // by worker
 	blocks    []*stock[*block] // by worker
@@ -109,9 +111,13 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 			n.outputs[i].to = uint32(byNode[n.outputs[i].to].index)
 		}
 	}
+	f.depth = nearWindows(spec.Cables, f.window)
 	workers := max(1, min(opts.Workers, len(f.nodes))) // at most one worker per node
 	if f.planner != nil {
 		workers = min(workers, maxOrderedWorkers)
+	}
+	if workers > 1 {
+		f.senders = make([]uint64, uint64(len(f.nodes))*f.depth)
 	}
 	for i := range workers {
 		f.workers = append(f.workers, newWorker(f, i))
@@ -336,6 +342,10 @@ func (f *Fast) stops(ctx context.Context) bool {
 	return f.now >= f.until || f.now >= f.pause
 }
 
+// senderBits is the number of workers that Fast.senders tells apart. Worker i shares a bit with
+// worker i+senderBits.
+const senderBits = 64
+
 // slots is the number of windows ahead whose active nodes are kept in bitmaps. Later
 // wakes are kept in a heap.
 const slots = 128
@@ -351,11 +361,12 @@ type worker struct {
 	arrivals
 	chunks
 	near    near
+	bit     uint64  // in Fast.senders
 	journal journal // insertion order: causes of the current window
 }
 
 func newWorker(f *Fast, index int) *worker {
-	w := &worker{f: f, arrivals: newArrivals(f.window), near: newNear(len(f.nodes), f.window)}
+	w := &worker{f: f, arrivals: newArrivals(f.window), near: newNear(len(f.nodes), f.window, f.depth), bit: 1 << (index % senderBits)}
 	w.near.begin(0)
 	w.journal.worker = uint64(index) << causeWorkerShift
 	words := (len(f.nodes) + 63) / 64
@@ -373,10 +384,8 @@ func (w *worker) run(n *fastNode) {
 	} else {
 		n.run(&w.arrivals, w.f.now, w.f.end)
 	}
-	for _, from := range w.all {
-		if b := from.near.box(uint32(n.index), w.f.index); b.n != 0 {
-			w.empty(b)
-		}
+	for _, b := range w.boxes {
+		w.empty(b)
 	}
 	n.publish(w)
 }
@@ -393,18 +402,12 @@ func (w *worker) noteWindow(n *fastNode, index uint64) {
 }
 
 // windowOf returns the index of the window that contains at, which must not be before the
-// current window. Most times are only a few windows ahead; a loop finds those faster than
-// a division.
+// current window.
 func (w *worker) windowOf(at units.Time) uint64 {
-	f := w.f
-	end := f.now + f.window
-	for i := uint64(0); i < 8; i++ {
-		if at < end {
-			return f.index + i
-		}
-		end += f.window
+	if at < w.near.far {
+		return w.near.of(at)
 	}
-	return uint64(at / f.window)
+	return uint64(at / w.f.window)
 }
 
 // noteSelf is note for a node that has just run. It adds no far wake if an earlier one is

@@ -11,16 +11,19 @@ import (
 // oracle must catch each of them. The order of starting flows in the oracle is
 // compared with the public simulator instead.
 func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
+	few := []string{"-run=^TestFewArrivalsAreOrderedLikeMany$", "."}
 	byKey, byInsertion, public := []string{"-run=^TestEnginesAgree$", "."}, []string{"-run=^(TestEnginesAgreeByInsertion|TestChangesArePlannedFirst|TestNodesStartInOrder)$", "."}, []string{"-run=^TestReferences$", "../internal/interop/publicsim"}
 	for _, m := range []struct {
 		name, function, right, wrong string
 		test                         []string
 	}{
 		{"classes of events in reverse", "key", "class<<keyPortBits", "(7-class)<<keyPortBits", byKey},
-		{"control frames treated as data frames", "arrivals.gather", "control := uint64(classControl)", "control := uint64(classArrival)", byKey},
+		{"one control frame treated as a data frame", "arrivals.gatherFew", "from, classControl,", "from, classArrival,", few},
+		{"boxes of other workers ignored", "arrivals.findBoxes", "senders &= senders - 1", "senders = 0", byKey},
+		{"control frames treated as data frames", "arrivals.gatherAll", "control := uint64(classControl)", "control := uint64(classArrival)", byKey},
 		{"windows of twice the lookahead", "NewFast", "windowLength(look /", "windowLength(2 * look /", byKey},
 		{"frames in the box of the next window", "near.of", "uint64(at-n.start)*", "uint64(at-n.start+n.length)*", byKey},
-		{"boxes for one window too many", "near.begin", "n.start + nearWindows*n.length", "n.start + (nearWindows+1)*n.length", byKey},
+		{"boxes for one window too many", "near.begin", "units.Time(n.depth)*", "units.Time(n.depth+1)*", byKey},
 		{"wires with later frames ignored", "arrivals.gatherFar", "left |= bit", "_ = bit", byKey},
 		{"the longer delay of a cable", "Spec.lookahead", "min(c.AtoB, c.BtoA)+", "max(c.AtoB, c.BtoA)+", byKey},
 		{"far wakes a window late", "worker.due", "w.far[0].window <= index", "w.far[0].window < index", byKey},
