@@ -151,7 +151,9 @@ func (b *builder) doneAt() []units.Time {
 	times := []units.Time{b.MeasuredUntil()}
 	for i := range b.Flows.Flow {
 		if b.Flows.Waits(i) {
-			times = append(times, b.Flows.Until(i))
+			if at := b.Flows.Until(i); at != times[len(times)-1] { // flows of jobs have the same
+				times = append(times, at)
+			}
 		}
 	}
 	slices.Sort(times)

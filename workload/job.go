@@ -52,6 +52,9 @@ func (e *Env) job(s goal.Source, o jobOptions) (*Plan, error) {
 		j.Labels = labelled.Labels()
 	}
 	for r := range s.Ranks() {
+		if r < 2 {
+			a.reserve(r)
+		}
 		g, err := s.Rank(r)
 		if err != nil {
 			return nil, err
@@ -65,6 +68,24 @@ func (e *Env) job(s goal.Source, o jobOptions) (*Plan, error) {
 	}
 	a.sends, a.recvs = nil, nil
 	return a.plan, a.acyclic()
+}
+
+// reserve reserves memory for a file: for its operations and dependencies before the first
+// rank, and for as many messages per rank as in the first rank after it.
+func (a *assembly) reserve(rank int) {
+	f, ok := a.source.(*goal.File)
+	if !ok || f.Ops > maxOps || f.Edges > maxOps {
+		return
+	}
+	j := a.job
+	if rank == 0 {
+		j.Ops, j.Edges = make([]job.Op, 0, f.Ops), make([]job.Edge, 0, f.Edges)
+		return
+	}
+	more := func(have int) int { return min(have*(f.Ranks()-1), int(f.Ops)-len(j.Ops)) }
+	flows := more(len(a.plan.Flows))
+	a.plan.Flows, j.Sends, j.Targets = slices.Grow(a.plan.Flows, flows), slices.Grow(j.Sends, flows), slices.Grow(j.Targets, flows)
+	a.sends, a.recvs = slices.Grow(a.sends, more(len(a.sends))), slices.Grow(a.recvs, more(len(a.recvs)))
 }
 
 // maxOps limits the operations of a job: targets have 31 bits.
@@ -173,9 +194,11 @@ func (a *assembly) match() error {
 	if len(a.wild) > 0 {
 		j.Patterns = make(map[uint32]job.Pattern)
 		open := make(map[uint32]int) // by rank: recvs minus sends
+		var sends, recvs []message   // of ranks with wildcards
 		a.recvs = slices.DeleteFunc(a.recvs, func(m message) bool {
 			if a.wild[m.to] {
 				j.Patterns[m.op] = job.Pattern{From: m.from, Tag: m.tag}
+				recvs = append(recvs, m)
 				open[m.to]++
 			}
 			return a.wild[m.to]
@@ -184,10 +207,14 @@ func (a *assembly) match() error {
 			if a.wild[m.to] {
 				a.target(m.op, job.AnyRecv|uint32(len(j.Messages)))
 				j.Messages = append(j.Messages, job.Message{Rank: m.to, From: m.from, Tag: m.tag, Op: m.op})
+				sends = append(sends, m)
 				open[m.to]--
 			}
 			return a.wild[m.to]
 		})
+		if err := a.impossible(sends, recvs); err != nil {
+			return err
+		}
 		for r := range uint32(len(j.Ranks)) {
 			if n := open[r]; n != 0 {
 				return a.mismatched(fmt.Errorf("rank %d: %d messages are sent to it, and it has %d recvs more than that (expected a recv for each)", r, a.sentTo(r), n))
@@ -212,6 +239,47 @@ func (a *assembly) match() error {
 		return a.unmatched(a.sends[n], goal.Send)
 	case len(a.recvs) > n:
 		return a.unmatched(a.recvs[n], goal.Recv)
+	}
+	return nil
+}
+
+// impossible returns an error if a send to a rank with wildcards fits none of its recvs, or if
+// more recvs name a source, a tag or both than there are such sends. In what is left, the order
+// of messages decides.
+func (a *assembly) impossible(sends, recvs []message) error {
+	const any = goal.Any
+	type kind struct{ to, from, tag uint32 }
+	named := func(m message) [3]kind {
+		return [...]kind{{m.to, m.from, m.tag}, {m.to, m.from, any}, {m.to, any, m.tag}}
+	}
+	offered, accepted := make(map[kind]int), make(map[kind]bool)
+	for _, m := range recvs {
+		accepted[kind{m.to, m.from, m.tag}] = true
+	}
+	loose := make(map[uint32]bool) // ranks to which a send of any tag leads: it fits any tag
+	for _, m := range sends {
+		if m.tag == any {
+			loose[m.to] = true
+			continue
+		}
+		fits := accepted[kind{m.to, any, any}]
+		for _, k := range named(m) {
+			fits = fits || accepted[k]
+			offered[k]++
+		}
+		if !fits {
+			return a.unmatched(m, goal.Send)
+		}
+	}
+	for _, m := range recvs {
+		for i, k := range named(m) {
+			if k.from == any && k.tag == any || i > 0 && k == named(m)[0] || loose[m.to] {
+				continue
+			}
+			if offered[k]--; offered[k] < 0 {
+				return a.unmatched(m, goal.Recv)
+			}
+		}
 	}
 	return nil
 }

@@ -84,20 +84,24 @@ func (l *Layout) Traffic(only string) (*Traffic, error) {
 		}
 		t.Origin[at], t.Groups[at] = int32(origins[o.plan][f.Origin]), int32(f.Group)
 	}
-	t.Flows = dataplane.NewFlows(out)
 	id := make([]uint32, total) // by position among all plans
 	for at, o := range order {
 		id[begin[o.plan]+int(o.flow)] = uint32(at)
 	}
+	counts := make([]int, len(plans))
+	for i, p := range plans {
+		counts[i], p.Flows = len(p.Flows), nil // they are as large as the table of flows
+	}
+	t.Flows = dataplane.NewFlows(out)
 	t.depend(plans, begin, id)
 	for i, p := range plans {
 		if p.Job != nil {
 			// Its flows have the same start time, so their order is the order of generation.
 			p.Job.Name = l.Config.Workload[i].Name
-			if len(p.Flows) > 0 {
+			if counts[i] > 0 {
 				p.Job.Flow0 = id[begin[i]]
 			}
-			t.Flows.Await(int(p.Job.Flow0), len(p.Flows))
+			t.Flows.Await(int(p.Job.Flow0), counts[i])
 			t.Jobs = append(t.Jobs, p.Job)
 		}
 		for _, w := range p.Ways {
