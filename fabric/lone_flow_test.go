@@ -29,20 +29,18 @@ run: {stop: {when: all_flows_done, at_most: 9s}}
 func TestLoneFlowLosesControlFramesOnly(t *testing.T) {
 	const frame = 84
 	for _, c := range []struct {
-		name, set string
-		per       units.Time // a frame is sent in every one
-		at        string     // the flow that is sent
+		name string
+		per  units.Time // a frame is sent in every one
+		set  []string
 	}{
-		{"bifrostx", "switch.overrides=[{match: 'switch*.to-switch*', flow_control: {name: bifrostx, slot: 20us}}]", 20 * units.Microsecond, ""},
+		{"bifrostx", 20 * units.Microsecond, []string{"switch.overrides=[{match: 'switch*.to-switch*', flow_control: {name: bifrostx, slot: 20us}}]"}},
 		// Credits and counters, on three links.
-		{"cbfc", "switch.flow_control={name: cbfc}", 30 * units.Microsecond / 6, ""},
-		{"cbfc, one packet", "switch.flow_control={name: cbfc}", units.Second, "workload[0].flows[0].size=8952B"},
+		{"cbfc", 30 * units.Microsecond / 6, []string{"switch.flow_control={name: cbfc}"}},
+		// 1048 B are 16.4 blocks.
+		{"cbfc, part of a block", 30 * units.Microsecond / 6, []string{"switch.flow_control={name: cbfc}", "hosts.payload=1000B", "workload[0].flows[0].size=60MB"}},
+		{"cbfc, one packet", units.Second, []string{"switch.flow_control={name: cbfc}", "workload[0].flows[0].size=8952B"}},
 	} {
-		set := []string{c.set}
-		if c.at != "" {
-			set = append(set, c.at)
-		}
-		cfg, err := Parse("a.yaml", []byte(loneFlow), set...)
+		cfg, err := Parse("a.yaml", []byte(loneFlow), c.set...)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

@@ -16,7 +16,7 @@ type CBFCParams struct {
 	Field  string      `yaml:"field" allowed:"ideal,12bit" doc:"size of the credit field in a frame: ideal (unlimited), or 12bit as in InfiniBand"`
 	Period units.Time  `yaml:"period" doc:"interval at which each end sends its counters"`
 	After  units.Bytes `yaml:"after" doc:"form uec: free bytes of a class, beyond those last sent, that trigger a credit frame at once"`
-	Buffer units.Bytes `yaml:"buffer" doc:"buffer of each lossless class of a port; 0: bytes that arrive in a round trip and two periods at line rate"`
+	Buffer units.Bytes `yaml:"buffer" doc:"buffer of each lossless class of a port; 0: full frames of a round trip and two periods at line rate, in blocks"`
 }
 
 func defaultCBFC() any {
@@ -89,11 +89,16 @@ func (s *cbfc) counter() (mask, most uint64) {
 
 // lane returns the buffer of a class in blocks.
 func (s *cbfc) lane(p *link.Port) uint64 {
-	b := s.params.Buffer
-	if b == 0 {
-		b = p.Cells(p.Rate.In(p.RoundTrip()+2*s.params.Period) + 4*p.MTU)
+	if s.params.Buffer != 0 {
+		return uint64(s.params.Buffer / creditBlock)
 	}
-	return uint64(b / creditBlock)
+	b := p.Rate.In(p.RoundTrip()+2*s.params.Period) + 4*p.MTU
+	return max(uint64(p.Cells(b)/creditBlock), uint64(inBlocks(p, b)/creditBlock))
+}
+
+// inBlocks returns the credits, in bytes, that b bytes in full frames take.
+func inBlocks(p *link.Port, b units.Bytes) units.Bytes {
+	return (b + p.MTU - 1) / p.MTU * units.Bytes(blocks(p.Store().Cost(p.MTU))) * creditBlock
 }
 
 // Reserve implements Scheme: a buffer for every class of a port.
@@ -129,11 +134,11 @@ func (s *cbfc) advise(p *link.Port) (what, better string) {
 	}
 	_, most := s.counter()
 	lane := min(units.Bytes(s.lane(p)), units.Bytes(most)) * creditBlock
-	need := link.BDP(p) + p.Rate.In(wait)
+	need := inBlocks(p, link.BDP(p)+p.Rate.In(wait))
 	if lane >= need {
 		return "", ""
 	}
-	return fmt.Sprintf("there are credits for %d B, but %d B are sent before a credit returns: the link does not reach line rate", lane, need), "a larger buffer, or a shorter period"
+	return fmt.Sprintf("there are credits for %d B, but full frames sent before a credit returns take %d B: the link does not reach line rate", lane, need), "a larger buffer, or a shorter period"
 }
 
 // blocks returns the credits for b bytes of the receiver's buffer. Both ends count the cost of a
