@@ -2,13 +2,17 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
+	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/analysis/explain"
+	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
 )
 
@@ -47,7 +51,18 @@ type printable interface{ Text(w io.Writer) error }
 
 // explainRun explains a run, or one flow of it.
 func (a *app) explainRun(folder string, o explain.Options, flow int, one bool) error {
-	r, err := explain.Open(folder)
+	// A recording is one large live heap, which the default setting would let garbage double.
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	m := a.newMeter()
+	defer m.clear()
+	summary, err := metrics.ReadSummary(folder)
+	var r *explain.Run
+	if err == nil {
+		hops, _ := explain.Frames(folder)
+		r, err = explain.Load(folder, summary, func(share float64) {
+			m.show(func(passed time.Duration) string { return explainLine(hops, share, passed) })
+		})
+	}
 	switch {
 	case errors.Is(err, explain.ErrNotRecorded):
 		return failf(exitInput, "%s: %w; fix: `xoff run %s --explain -o FOLDER`", folder, err, filepath.Join(folder, run.ResolvedFile))
@@ -60,6 +75,7 @@ func (a *app) explainRun(folder string, o explain.Options, flow int, one bool) e
 	} else {
 		what, err = r.Explain(o)
 	}
+	m.clear()
 	switch {
 	case err != nil:
 		return failf(exitInput, "%s: %w", folder, err)
@@ -69,4 +85,9 @@ func (a *app) explainRun(folder string, o explain.Options, flow int, one bool) e
 		return nil
 	}
 	return what.Text(a.out)
+}
+
+// explainLine formats the progress of an explanation.
+func explainLine(hops int64, share float64, passed time.Duration) string {
+	return fmt.Sprintf("%s hops, %.0f %% explained", units.Thousands(uint64(hops)), share*100) + timeLeft(share, passed)
 }

@@ -35,6 +35,9 @@ func TestProgressLine(t *testing.T) {
 	if got, want := progressLine(units.Millisecond, 0.25, 25_000_000, 10*time.Second), "1.00ms simulated, 25 %, 2.5 M hops/s, about 30s left"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	if got, want := explainLine(12_901_588, 0.58, 58*time.Second), "12,901,588 hops, 58 % explained, about 42s left"; got != want {
+		t.Errorf("%q", got)
+	}
 	if got, want := progressLine(0, 0, 0, time.Second), "0ps simulated, 0 %, 0 hops/s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

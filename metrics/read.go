@@ -75,13 +75,19 @@ func withTable(path string, read func(*parquet.File) error) error {
 
 func readColumn[T any](table *parquet.File, index int, of func(parquet.Value) T) ([]T, error) {
 	column := make([]T, 0, table.NumRows())
+	err := eachValue(table, index, func(v parquet.Value) { column = append(column, of(v)) })
+	return column, err
+}
+
+// eachValue calls use for every value of a column, in order.
+func eachValue(table *parquet.File, index int, use func(parquet.Value)) error {
 	for _, group := range table.RowGroups() {
 		pages := group.ColumnChunks()[index].Pages()
 		var err error
 		for err == nil {
 			var page parquet.Page
 			if page, err = pages.ReadPage(); err == nil {
-				column, err = appendPage(column, page, of)
+				err = eachInPage(page, use)
 				parquet.Release(page)
 			}
 		}
@@ -89,25 +95,25 @@ func readColumn[T any](table *parquet.File, index int, of func(parquet.Value) T)
 			err = nil
 		}
 		if err = errors.Join(err, pages.Close()); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return column, nil
+	return nil
 }
 
-func appendPage[T any](column []T, page parquet.Page, of func(parquet.Value) T) ([]T, error) {
+func eachInPage(page parquet.Page, use func(parquet.Value)) error {
 	var batch [1024]parquet.Value
 	values := page.Values()
 	for {
 		n, err := values.ReadValues(batch[:])
 		for _, v := range batch[:n] {
-			column = append(column, of(v))
+			use(v)
 		}
 		if errors.Is(err, io.EOF) {
-			return column, nil
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 }
@@ -181,12 +187,8 @@ func whole(v parquet.Value) int64 {
 // each row, or -1 for a missing value.
 func ReadTexts(path, name string) (rows []int32, texts []string, err error) {
 	indexOf := make(map[string]int32)
-	err = withTable(path, func(table *parquet.File) error {
-		leaf, ok := table.Schema().Lookup(name)
-		if !ok {
-			return fmt.Errorf("%s: there is no column %q", path, name)
-		}
-		rows, err = readColumn(table, leaf.ColumnIndex, func(v parquet.Value) int32 {
+	err = withColumn(path, name, func(table *parquet.File, index int) error {
+		rows, err = readColumn(table, index, func(v parquet.Value) int32 {
 			if v.IsNull() {
 				return -1
 			}
@@ -201,6 +203,55 @@ func ReadTexts(path, name string) (rows []int32, texts []string, err error) {
 		return err
 	})
 	return rows, texts, err
+}
+
+// EachText calls use for every row of a text column, with the index of its value in known, or -1
+// for a missing value. Other values are an error.
+func EachText(path, name string, known []string, use func(v int64)) error {
+	indexOf := make(map[string]int64, len(known))
+	for i, text := range known {
+		indexOf[text] = int64(i)
+	}
+	return withColumn(path, name, func(table *parquet.File, index int) error {
+		unknown := ""
+		err := eachValue(table, index, func(v parquet.Value) {
+			if v.IsNull() {
+				use(-1)
+				return
+			}
+			at, ok := indexOf[string(v.ByteArray())]
+			if !ok {
+				unknown = string(v.ByteArray())
+				return
+			}
+			use(at)
+		})
+		if err == nil && unknown != "" {
+			err = fmt.Errorf("unknown value in column %s: %q (expected a file written by this version of xoff)", name, unknown)
+		}
+		return err
+	})
+}
+
+// EachInt calls use for every row of an integer column, with the value that ReadInts returns.
+func EachInt(path, name string, use func(v int64)) error {
+	return withColumn(path, name, func(table *parquet.File, index int) error {
+		return eachValue(table, index, func(v parquet.Value) { use(whole(v)) })
+	})
+}
+
+// withColumn calls read with an open table and the index of a column.
+func withColumn(path, name string, read func(table *parquet.File, index int) error) error {
+	return withTable(path, func(table *parquet.File) error {
+		leaf, ok := table.Schema().Lookup(name)
+		if !ok {
+			return fmt.Errorf("%s: there is no column %q", path, name)
+		}
+		if err := read(table, leaf.ColumnIndex); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return nil
+	})
 }
 
 // ReadRows returns the number of rows in the file of a table.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/xoff-net/xoff/base/packet"
@@ -78,6 +79,11 @@ func (r *Run) Flow(id int) (*Breakdown, error) {
 		back       bool
 	}
 	index := make(map[siteKey]int)
+	type blameKey struct {
+		site  int
+		blame Blame // without its time
+	}
+	blames := make(map[blameKey]int) // index in By
 	rounds := make(map[int]bool)
 	for _, x := range steps {
 		took := x.To - x.From
@@ -98,7 +104,18 @@ func (r *Run) Flow(id int) (*Breakdown, error) {
 			index[k] = at
 			s.Sites = append(s.Sites, Site{Where: r.where(x.Node, x.Port), Part: x.Part, Acks: x.Back, By: []Blame{}})
 		}
-		s.Sites[at].add(r.blame(x), took)
+		site := &s.Sites[at]
+		site.Time += took
+		if b := r.blame(x); b.Who != "" {
+			k := blameKey{at, b}
+			i, known := blames[k]
+			if !known {
+				i = len(site.By)
+				blames[k] = i
+				site.By = append(site.By, b)
+			}
+			site.By[i].Time += took
+		}
 		if x.Part == Lost {
 			s.Losses = append(s.Losses, r.loss(id, x))
 		}
@@ -117,19 +134,6 @@ func (r *Run) Flow(id int) (*Breakdown, error) {
 		slices.SortStableFunc(by, func(a, b Blame) int { return cmp.Or(cmp.Compare(b.Time, a.Time), strings.Compare(a.Who, b.Who)) })
 	}
 	return s, nil
-}
-
-func (p *Site) add(b Blame, took units.Time) {
-	p.Time += took
-	if b.Who == "" {
-		return
-	}
-	i := slices.IndexFunc(p.By, func(x Blame) bool { return x.Who == b.Who && x.Root == b.Root })
-	if i < 0 {
-		i = len(p.By)
-		p.By = append(p.By, b)
-	}
-	p.By[i].Time += took
 }
 
 func (r *Run) where(node, at int) string {
@@ -152,8 +156,7 @@ func (r *Run) blame(s Step) Blame {
 		p := &r.ports[s.Node][s.Port]
 		b := Blame{Who: r.names[p.peer]}
 		if s.Pause >= 0 {
-			root := &r.pauses[r.pauses[s.Pause].root]
-			b.Root = r.origin(root)
+			b.Root = r.origin(r.pauses[s.Pause].root)
 		}
 		return b
 	default:
@@ -163,12 +166,13 @@ func (r *Run) blame(s Step) Blame {
 
 // origin names the origin of a pause tree: the congested egress port, or the host that did not
 // accept frames.
-func (r *Run) origin(root *pause) string {
+func (r *Run) origin(of int) string {
+	root := &r.pauses[of]
 	if r.ports[root.node][root.port].host {
 		return r.names[root.node]
 	}
-	if out := r.contents(End{root.node, root.port, root.class}, root.sent).out; out >= 0 {
-		return r.portName(root.node, out)
+	if out := r.rootPorts()[of]; out >= 0 {
+		return r.portName(root.node, int(out))
 	}
 	return r.portName(root.node, root.port)
 }
@@ -178,10 +182,19 @@ func (r *Run) loss(id int, s Step) Loss {
 	l := Loss{Packet: s.Seq, Sent: s.From, Noticed: s.To, By: map[why]string{whyNack: "the destination", whyTimeout: "a timeout"}[s.by],
 		Where: "not dropped: it arrived too late, or after a dropped packet"}
 	other := ""
-	for i := range r.drops {
+	if r.dropsOf == nil {
+		r.dropsOf = make(map[int32][]int32)
+		for i := range r.drops {
+			flow := int32(r.drops[i].flow)
+			r.dropsOf[flow] = append(r.dropsOf[flow], int32(i))
+		}
+	}
+	drops := r.dropsOf[int32(id)]
+	first := sort.Search(len(drops), func(i int) bool { return r.drops[drops[i]].at >= s.From })
+	for _, i := range drops[first:] {
 		d := &r.drops[i]
-		if d.flow != id || d.at < s.From || d.at > s.To {
-			continue
+		if d.at > s.To {
+			break
 		}
 		text := fmt.Sprintf("dropped at %s, at %s: %s", r.portName(d.node, d.port), d.at.Human(), d.reason)
 		switch {

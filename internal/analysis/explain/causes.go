@@ -95,6 +95,8 @@ func (r *Run) congestion(wanted func(i int, c *Cause) bool) []*Cause {
 	found := make(map[portKey]*Cause)
 	var list []*Cause
 	causes := make([]*Cause, len(r.pauses)) // by root
+	congested := r.rootPorts()
+	r.progress(loadShare + 0.1)
 	for i := range r.pauses {
 		p := &r.pauses[i]
 		if p.root != i {
@@ -102,7 +104,7 @@ func (r *Run) congestion(wanted func(i int, c *Cause) bool) []*Cause {
 		}
 		key := portKey{p.node, -1}
 		if !r.ports[p.node][p.port].host {
-			if key.port = r.contents(End{p.node, p.port, p.class}, p.sent).out; key.port < 0 {
+			if key.port = int(congested[i]); key.port < 0 {
 				key.port = p.port
 			}
 		}
@@ -137,8 +139,9 @@ func (r *Run) congestion(wanted func(i int, c *Cause) bool) []*Cause {
 		c.Share = float64(c.Paused) / float64(max(1, total))
 	}
 	slices.SortStableFunc(list, func(a, b *Cause) int { return cmp.Compare(b.Paused, a.Paused) })
-	for _, c := range list[:min(maxShown, len(list))] {
+	for i, c := range list[:min(maxShown, len(list))] {
 		r.describe(c, paused, wanted)
+		r.progress(loadShare + 0.1 + 0.15*float64(i+1)/maxShown)
 	}
 	return list
 }
@@ -288,10 +291,12 @@ func (r *Run) describePort(c *Cause, first *pause) {
 	m.Frames, m.Marked = r.marked(egress, max(0, first.sent-markWindow), first.sent)
 	c.Marks = m
 	bytes := make(map[int]units.Bytes)
-	for in := range r.ports[c.node] {
-		for _, s := range r.contents(End{c.node, in, first.class}, first.sent).flows {
-			bytes[s.Flow] += s.Bytes
-		}
+	for out := range r.ports[c.node] {
+		r.eachWaiting(&r.ports[c.node][out], first.class, first.sent, func(f *row) {
+			if f.in >= 0 {
+				bytes[int(f.flow)] += units.Bytes(f.size)
+			}
+		})
 	}
 	flows, sources := 0, make(map[int]bool)
 	users := r.users(c.node, c.port)
@@ -373,18 +378,20 @@ func (r *Run) draw(root int, paused []units.Time) []string {
 			line += fmt.Sprintf(" and %d more times", len(same)-1)
 		}
 		lines = append(lines, line+fmt.Sprintf(", for %s", time.Human()))
-		for len(next) > 0 {
-			first := &r.pauses[next[0]]
-			var siblings, others []int
-			for _, i := range next {
-				if x := &r.pauses[i]; x.node == first.node && x.port == first.port && x.class == first.class {
-					siblings = append(siblings, i)
-				} else {
-					others = append(others, i)
-				}
+		var queues [][]int // pauses of the same queue, in order of the first
+		index := make(map[End]int)
+		for _, i := range next {
+			x := &r.pauses[i]
+			k, known := index[End{x.node, x.port, x.class}]
+			if !known {
+				k = len(queues)
+				index[End{x.node, x.port, x.class}] = k
+				queues = append(queues, nil)
 			}
+			queues[k] = append(queues[k], i)
+		}
+		for _, siblings := range queues {
 			visit(siblings, depth+1)
-			next = others
 		}
 	}
 	visit([]int{root}, 0)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/registry"
@@ -320,8 +321,9 @@ func (r *Run) deadlocks(at units.Time) ([]Deadlock, error) {
 // closedBy describes the pause that closed a loop, and the root of its tree.
 func (r *Run) closedBy(e End, at units.Time) string {
 	text := fmt.Sprintf("the loop closed when %s class %d was paused at %s", r.portName(e.Node, e.Port), e.Class, at.Human())
-	for _, s := range r.ports[e.Node][e.Port].blocked[e.Class] {
-		if s.from <= at && at < s.to && s.by >= 0 {
+	spans := r.ports[e.Node][e.Port].blocked[e.Class]
+	if i := sort.Search(len(spans), func(i int) bool { return spans[i].from > at }) - 1; i >= 0 {
+		if s := spans[i]; at < s.to && s.by >= 0 {
 			p := &r.pauses[s.by]
 			root := &r.pauses[p.root]
 			text += fmt.Sprintf(" by %s with %s in its queue (threshold %s)", r.names[p.node], p.queue.Human(), p.threshold.Human())
@@ -416,14 +418,11 @@ func (r *Run) faultEffects(at func(node, port int) bool) []Fault {
 				x.Lost++
 			}
 		}
-		length := x.To - f.from
-		for i := range r.pauses {
-			switch p := &r.pauses[i]; {
-			case p.sent >= f.from && p.sent < x.To:
-				x.Pauses++
-			case p.sent >= f.from-length && p.sent < f.from:
-				x.Before++
-			}
+		until := func(at units.Time) int { // pauses before a time
+			return sort.Search(len(r.pauses), func(i int) bool { return r.pauses[i].sent >= at })
+		}
+		if length := x.To - f.from; length > 0 {
+			x.Pauses, x.Before = until(x.To)-until(f.from), until(f.from)-until(f.from-length)
 		}
 		list = append(list, x)
 	}

@@ -35,6 +35,10 @@ type Run struct {
 	pauses  []pause
 	faults  []fault
 	end     units.Time
+
+	progress  func(share float64)
+	congested []int32           // see rootPorts; nil until it is needed
+	dropsOf   map[int32][]int32 // by flow: indices in drops, in order of time; nil until it is needed
 }
 
 // port is one end of a link.
@@ -46,6 +50,7 @@ type port struct {
 	tick           units.Time
 	host           bool
 	ecn            units.Bytes // queue length above which frames are marked; -1: never
+	cell, packet   units.Bytes // accounting unit of the node's buffer, and its overhead per frame
 	sent           []int32     // frames that departed, in order of time
 	waiting        []int32     // frames that still waited at the end of the run
 	blocked        [mmu.Classes][]span
@@ -118,7 +123,7 @@ func Open(folder string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Load(folder, s)
+	return Load(folder, s, nil)
 }
 
 // Recorded reports whether a folder contains a recorded run.
@@ -127,12 +132,16 @@ func Recorded(folder string) bool {
 	return err == nil
 }
 
-// Load is Open for callers that have read the summary already.
-func Load(folder string, s *metrics.Summary) (*Run, error) {
+// Load is Open for callers that have read the summary already. It calls progress, unless that is
+// nil, with the finished share of loading the run and of an Explain after it.
+func Load(folder string, s *metrics.Summary, progress func(share float64)) (*Run, error) {
 	if !Recorded(folder) {
 		return nil, ErrNotRecorded
 	}
-	r := &Run{folder: folder, Summary: s, end: s.End, numbers: make(map[string]int), acked: make(map[int]ack)}
+	r := &Run{folder: folder, Summary: s, end: s.End, numbers: make(map[string]int), acked: make(map[int]ack), progress: progress}
+	if progress == nil {
+		r.progress = func(float64) {}
+	}
 	var err error
 	if r.config, err = scenario.ReadFile(filepath.Join(folder, "scenario.resolved.yaml")); err != nil {
 		return nil, err
@@ -179,13 +188,17 @@ func (t *table) indices(column string, known []string) ([]int32, error) {
 
 // translate replaces indices in words by indices in known.
 func translate(path, column string, rows []int32, words, known []string) error {
+	numbers := make(map[string]int32, len(known))
+	for i, w := range known {
+		numbers[w] = int32(i)
+	}
 	index := make([]int32, len(words))
 	for i, w := range words {
-		at := slices.Index(known, w)
-		if at < 0 {
+		at, ok := numbers[w]
+		if !ok {
 			return fmt.Errorf("%s: unknown value in column %s: %q (expected a file written by this version of xoff)", path, column, w)
 		}
-		index[i] = int32(at)
+		index[i] = at
 	}
 	for i, k := range rows {
 		if k >= 0 {
@@ -196,7 +209,7 @@ func translate(path, column string, rows []int32, words, known []string) error {
 }
 
 func (r *Run) loadLinks() error {
-	t, err := r.table(linksTable, []string{"port", "peer_port", "rate_bps", "delay_ps", "overhead_bytes", "tick_ps", "host", "ecn_bytes"},
+	t, err := r.table(linksTable, []string{"port", "peer_port", "rate_bps", "delay_ps", "overhead_bytes", "tick_ps", "host", "ecn_bytes", "cell_bytes", "packet_bytes"},
 		[]string{"node", "peer"})
 	if err != nil {
 		return err
@@ -219,6 +232,7 @@ func (r *Run) loadLinks() error {
 			peer: int(peers[i]), peerPort: int(t.ints["peer_port"][i]), rate: units.Rate(t.ints["rate_bps"][i]),
 			delay: units.Time(t.ints["delay_ps"][i]), overhead: units.Bytes(t.ints["overhead_bytes"][i]),
 			tick: units.Time(t.ints["tick_ps"][i]), host: t.ints["host"][i] != 0, ecn: -1,
+			cell: units.Bytes(t.ints["cell_bytes"][i]), packet: units.Bytes(t.ints["packet_bytes"][i]),
 		}
 		if e := t.ints["ecn_bytes"][i]; e != probe.Null {
 			p.ecn = units.Bytes(e)
@@ -266,7 +280,7 @@ func (r *Run) loadFrames() error {
 	time := func(of func(f *row) *units.Time) func(*row, int64) {
 		return func(f *row, v int64) { *of(f) = units.Time(v) }
 	}
-	for _, c := range []struct {
+	columns := []struct {
 		name  string
 		words []string // values of a text column; nil: integers
 		set   func(f *row, v int64)
@@ -287,10 +301,56 @@ func (r *Run) loadFrames() error {
 		{"why", whyNames[:], func(f *row, v int64) { f.why = why(max(0, v)) }},
 		{"ce", nil, func(f *row, v int64) { f.ce = v != 0 }},
 		{"left", nil, func(f *row, v int64) { f.departed = v != 0 }},
-	} {
-		if err := eachOf(path, c.name, c.words, func(i int, v int64) { c.set(&r.frames[i], v) }); err != nil {
+	}
+	for k, c := range columns {
+		i := 0
+		use := func(v int64) {
+			if i&(progressRows-1) == 0 {
+				r.progress(loadShare * (float64(k) + float64(i)/float64(n)) / float64(len(columns)))
+			}
+			c.set(&r.frames[i], v)
+			i++
+		}
+		if err := eachOf(path, c.name, c.words, use); err != nil {
 			return err
 		}
+	}
+	r.indexFrames()
+	return nil
+}
+
+// Reading frames takes about loadShare of the time of an explanation; progress is reported every
+// progressRows values.
+const (
+	loadShare    = 0.7
+	progressRows = 1 << 18
+)
+
+// indexFrames lists the frames of each port and flow. It counts them first, because growing the
+// lists would need twice the memory.
+func (r *Run) indexFrames() {
+	sent := make([][]int, len(r.ports))
+	for node := range r.ports {
+		sent[node] = make([]int, len(r.ports[node]))
+	}
+	data := make([]int, len(r.flows))
+	for i := range r.frames {
+		f := &r.frames[i]
+		if !f.departed {
+			continue
+		}
+		sent[f.node][f.port]++
+		if f.kind == packet.Data && r.ports[f.node][f.port].host {
+			data[f.flow]++
+		}
+	}
+	for node := range r.ports {
+		for at := range r.ports[node] {
+			r.ports[node][at].sent = make([]int32, 0, sent[node][at])
+		}
+	}
+	for i, n := range data {
+		r.flows[i].sent = make([]int32, 0, n)
 	}
 	for i := range r.frames {
 		f := &r.frames[i]
@@ -304,33 +364,15 @@ func (r *Run) loadFrames() error {
 			r.flows[f.flow].sent = append(r.flows[f.flow].sent, int32(i))
 		}
 	}
-	return nil
 }
 
 // eachOf calls use for every row of a column. With words, it is a text column and v is an
-// index in words.
-func eachOf(path, column string, words []string, use func(i int, v int64)) error {
+// index in words, or -1.
+func eachOf(path, column string, words []string, use func(v int64)) error {
 	if words == nil {
-		list, err := metrics.ReadInts(path, column)
-		if err != nil {
-			return err
-		}
-		for i, v := range list[0] {
-			use(i, v)
-		}
-		return nil
+		return metrics.EachInt(path, column, use)
 	}
-	rows, texts, err := metrics.ReadTexts(path, column)
-	if err != nil {
-		return err
-	}
-	if err := translate(path, column, rows, texts, words); err != nil {
-		return err
-	}
-	for i, v := range rows {
-		use(i, int64(v))
-	}
-	return nil
+	return metrics.EachText(path, column, words, use)
 }
 
 func (r *Run) loadFaults() error {
@@ -363,6 +405,12 @@ func (r *Run) loadFaults() error {
 // takes returns the serialisation time of a frame at a port.
 func (p *port) takes(size uint16) units.Time {
 	return link.TxTime(p.rate, units.Bytes(size)+p.overhead, p.tick)
+}
+
+// cells returns the buffer bytes that a frame costs, as mmu.Ledger.Cells counts them.
+func (p *port) cells(size uint16) units.Bytes {
+	unit := max(1, p.cell)
+	return (units.Bytes(size)+unit-1)/unit*unit + p.packet
 }
 
 // arrives returns when the last bit of a frame that departed from p reaches the peer.

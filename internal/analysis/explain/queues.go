@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
@@ -42,29 +43,98 @@ const waitingAhead = 100 * units.Microsecond
 // contents describes the frames stored in an ingress queue of a switch.
 type contents struct {
 	total units.Bytes
-	out   int           // egress port that most bytes wait for; -1: the queue is empty
-	byOut []units.Bytes // by egress port
 	flows []Share
 }
 
 // contents returns the contents of an ingress queue at a time.
 func (r *Run) contents(e End, at units.Time) contents {
-	c := contents{out: -1, byOut: make([]units.Bytes, len(r.ports[e.Node]))}
+	c := contents{}
 	bytes := make(map[int]units.Bytes)
 	for out := range r.ports[e.Node] {
 		r.eachWaiting(&r.ports[e.Node][out], e.Class, at, func(f *row) {
 			if int(f.in) == e.Port {
-				c.byOut[out] += units.Bytes(f.size)
 				c.total += units.Bytes(f.size)
 				bytes[int(f.flow)] += units.Bytes(f.size)
 			}
 		})
-		if b := c.byOut[out]; b > 0 && (c.out < 0 || b > c.byOut[c.out]) {
-			c.out = out
-		}
 	}
 	c.flows = r.shares(bytes, c.total)
 	return c
+}
+
+// rootPorts returns the congested egress port by pause: for the root of a tree at a switch, the
+// port that most bytes of the queue waited for when it paused; -1 for other pauses, and if the
+// queue was empty. It follows every queue once, since asking for the contents of a queue at every
+// pause would cost pauses times frames.
+func (r *Run) rootPorts() []int32 {
+	if r.congested != nil {
+		return r.congested
+	}
+	r.congested = make([]int32, len(r.pauses))
+	roots := make([][][]int32, len(r.ports)) // by node and ingress port, in order of time
+	frames := make([][][]int32, len(r.ports))
+	for i := range r.pauses {
+		r.congested[i] = -1
+		p := &r.pauses[i]
+		if p.root != i || r.ports[p.node][p.port].host {
+			continue
+		}
+		if roots[p.node] == nil {
+			roots[p.node] = make([][]int32, len(r.ports[p.node]))
+			frames[p.node] = make([][]int32, len(r.ports[p.node]))
+		}
+		roots[p.node][p.port] = append(roots[p.node][p.port], int32(i))
+	}
+	for i := range r.frames {
+		if f := &r.frames[i]; f.in >= 0 && roots[f.node] != nil && roots[f.node][f.in] != nil {
+			frames[f.node][f.in] = append(frames[f.node][f.in], int32(i))
+		}
+	}
+	for node := range roots {
+		for in := range roots[node] {
+			r.followQueues(roots[node][in], frames[node][in])
+			if frames[node] != nil {
+				frames[node][in] = nil
+			}
+		}
+	}
+	return r.congested
+}
+
+// followQueues fills in congested for the roots of one ingress port, given its frames in order of
+// departure.
+func (r *Run) followQueues(roots, departures []int32) {
+	if len(roots) == 0 {
+		return
+	}
+	arrivals := slices.Clone(departures)
+	slices.SortFunc(arrivals, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(r.frames[a].came, r.frames[b].came), cmp.Compare(a, b))
+	})
+	var stored [mmu.Classes][]units.Bytes // by class and egress port
+	ports := len(r.ports[r.pauses[roots[0]].node])
+	for c := range stored {
+		stored[c] = make([]units.Bytes, ports)
+	}
+	came, left := 0, 0
+	for _, root := range roots {
+		p := &r.pauses[root]
+		for ; came < len(arrivals) && r.frames[arrivals[came]].came <= p.sent; came++ {
+			f := &r.frames[arrivals[came]]
+			stored[f.queue][f.port] += units.Bytes(f.size)
+		}
+		for ; left < len(departures) && r.frames[departures[left]].at <= p.sent; left++ {
+			f := &r.frames[departures[left]]
+			stored[f.queue][f.port] -= units.Bytes(f.size)
+		}
+		out, most := int32(-1), units.Bytes(0)
+		for k, b := range stored[p.class] {
+			if b > most {
+				out, most = int32(k), b
+			}
+		}
+		r.congested[root] = out
+	}
 }
 
 // Share is the share of a flow, or of a workload, in the bytes of a queue.

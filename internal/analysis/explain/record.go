@@ -219,6 +219,8 @@ func linkColumns(nodes []string) []probe.Column {
 		{Name: "tick_ps", Doc: "granularity to which frame times are truncated; 0: exact"},
 		{Name: "host", Type: probe.Bool, Doc: "the sending node is a host"},
 		{Name: "ecn_bytes", Nullable: true, Doc: "queue length above which frames are marked; null: never"},
+		{Name: "cell_bytes", Doc: "accounting unit of the sending node's buffer; 0 or 1: bytes"},
+		{Name: "packet_bytes", Doc: "bytes that the buffer charges for each frame in addition to its cells"},
 	}
 }
 
@@ -232,11 +234,12 @@ func (r *Recorder) links(add func(words ...int64)) error {
 		}{{c.A, c.B, c.AtoB}, {c.B, c.A, c.BtoA}} {
 			host := d.from.Node < len(r.spec.Hosts)
 			tick, floor := units.Time(0), int64(probe.Null)
+			var buffer mmu.Spec
 			if host {
 				tick = r.spec.Hosts[d.from.Node].Port.Tick
 			} else {
 				sw := r.spec.Switches[d.from.Node-len(r.spec.Hosts)]
-				tick = sw.Ports[d.from.Port].Tick
+				tick, buffer = sw.Ports[d.from.Port].Tick, sw.Buffer
 				m, err := sw.Marker(d.from.Port)
 				if err != nil {
 					return err
@@ -246,7 +249,7 @@ func (r *Recorder) links(add func(words ...int64)) error {
 				}
 			}
 			add(int64(d.from.Node), int64(d.from.Port), int64(d.to.Node), int64(d.to.Port), int64(c.Rate), int64(d.delay),
-				int64(c.Overhead), int64(tick), boolToInt(host), floor)
+				int64(c.Overhead), int64(tick), boolToInt(host), floor, int64(buffer.Cell), int64(buffer.PerPacket))
 		}
 	}
 	return nil

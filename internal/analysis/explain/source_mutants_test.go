@@ -27,7 +27,7 @@ func TestDeepMutants(t *testing.T) {
 		{"a refresh counts as a pause", "pauseBuilder.pause", "was != nil && was.ended == units.Never", "was != nil && was.ended == units.Never && at < 0"},
 		{"pauses survive link changes", "pauseBuilder.upTo", "b.ended(f.from, End{f.node, f.port, class})", "_ = class"},
 		{"frames of other ingress ports count", "Run.contents", "if int(f.in) == e.Port {", "if int(f.in) != e.Port {"},
-		{"the emptiest egress", "Run.contents", "b > c.byOut[c.out]", "b < c.byOut[c.out]"},
+		{"the emptiest egress", "Run.followQueues", "if b > most {", "if b > 0 && (out < 0 || b < most) {"},
 		{"users of the port are victims", "Run.victims", "if !users[flow] {", "if users[flow] {"},
 		{"cost of all pauses", "Run.victims", "s.Part == Paused && s.Pause >= 0 && mine[r.pauses[s.Pause].root]", "s.Part != Propagation"},
 		{"the smallest cause comes first", "Run.congestion", "return cmp.Compare(b.Paused, a.Paused) })\n\tfor", "return cmp.Compare(a.Paused, b.Paused) })\n\tfor"},

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/xoff-net/xoff/base/units"
 )
@@ -118,7 +119,8 @@ type Level struct {
 	Bytes units.Bytes
 }
 
-// Occupancy is the length of an ingress queue over time, and its threshold at each pause.
+// Occupancy is the length of an ingress queue over time, in the cells of its buffer, and the
+// length at which it paused: its threshold plus what thresholds do not count.
 type Occupancy struct {
 	Queue      string
 	Levels     []Level // after each change
@@ -144,15 +146,16 @@ func (r *Run) Occupancy(c *Cause) *Occupancy {
 	var changes []Level
 	for out := range r.ports[best.Node] {
 		p := &r.ports[best.Node][out]
+		cells := r.ports[best.Node][best.Port].cells
 		for _, frames := range [][]int32{p.sent, p.waiting} {
 			for _, i := range frames {
 				f := &r.frames[i]
 				if int(f.in) != best.Port || f.queue != best.Class || f.came == none {
 					continue
 				}
-				changes = append(changes, Level{f.came, units.Bytes(f.size)})
+				changes = append(changes, Level{f.came, cells(f.size)})
 				if f.at < r.end {
-					changes = append(changes, Level{f.at, -units.Bytes(f.size)})
+					changes = append(changes, Level{f.at, -cells(f.size)})
 				}
 			}
 		}
@@ -167,8 +170,18 @@ func (r *Run) Occupancy(c *Cause) *Occupancy {
 	}
 	for _, i := range r.ports[best.Node][best.Port].pauses[best.Class] {
 		if p := &r.pauses[i]; p.threshold >= 0 {
-			o.Thresholds = append(o.Thresholds, Level{p.sent, p.threshold})
+			other := max(0, o.at(p.sent)-p.queue-p.headroom) // in the private segment and in the reserve
+			o.Thresholds = append(o.Thresholds, Level{p.sent, p.threshold + other})
 		}
 	}
 	return o
+}
+
+// at returns the length of the queue at a time.
+func (o *Occupancy) at(t units.Time) units.Bytes {
+	i := sort.Search(len(o.Levels), func(i int) bool { return o.Levels[i].At > t })
+	if i == 0 {
+		return 0
+	}
+	return o.Levels[i-1].Bytes
 }

@@ -34,6 +34,7 @@ func (r *Run) victims(c *Cause, wanted func(int, *Cause) bool) {
 	}
 	paused := make(map[int]units.Time)
 	ports := make(map[portKey]bool)
+	var queue queueFrames
 	r.eachSpan(func(e End, s span) {
 		if s.by < 0 || !mine[r.pauses[s.by].root] || !wanted(s.by, c) {
 			return
@@ -45,7 +46,10 @@ func (r *Run) victims(c *Cause, wanted func(int, *Cause) bool) {
 				c.Hosts++
 			}
 		}
-		for flow, since := range r.waitingFlows(e, s) {
+		if queue.End != e || queue.sent == nil {
+			queue = r.framesOf(e)
+		}
+		for flow, since := range r.waitingFlows(&queue, s) {
 			if !users[flow] {
 				paused[int(flow)] += min(s.to, r.end) - max(since, s.from)
 			}
@@ -72,29 +76,47 @@ func (r *Run) victims(c *Cause, wanted func(int, *Cause) bool) {
 	}
 }
 
+// queueFrames are the frames of flows that departed from an egress queue, in order of time.
+type queueFrames struct {
+	End
+	sent []int32
+}
+
+func (r *Run) framesOf(e End) queueFrames {
+	q := queueFrames{e, []int32{}}
+	for _, i := range r.ports[e.Node][e.Port].sent {
+		if f := &r.frames[i]; f.queue == e.Class && f.flow >= 0 && f.came != none {
+			q.sent = append(q.sent, i)
+		}
+	}
+	return q
+}
+
 // waitingFlows returns the flows that waited in an egress queue while it was blocked, and since
 // when.
-func (r *Run) waitingFlows(e End, s span) map[int32]units.Time {
+func (r *Run) waitingFlows(q *queueFrames, s span) map[int32]units.Time {
 	list := make(map[int32]units.Time)
 	note := func(f *row) {
-		if f.queue == e.Class && f.flow >= 0 && f.came != none && f.came < min(s.to, r.end) {
+		if f.came < min(s.to, r.end) {
 			if was, ok := list[f.flow]; !ok || f.came < was {
 				list[f.flow] = f.came
 			}
 		}
 	}
-	p := &r.ports[e.Node][e.Port]
-	i := sort.Search(len(p.sent), func(i int) bool { return r.frames[p.sent[i]].at >= s.to })
-	for ; i < len(p.sent); i++ {
-		f := &r.frames[p.sent[i]]
-		if f.queue == e.Class && f.came != none && f.came >= s.to && (!p.host || f.at > s.to+waitingAhead) {
+	p := &r.ports[q.Node][q.Port]
+	i := sort.Search(len(q.sent), func(i int) bool { return r.frames[q.sent[i]].at >= s.to })
+	for ; i < len(q.sent); i++ {
+		f := &r.frames[q.sent[i]]
+		if f.came >= s.to && (!p.host || f.at > s.to+waitingAhead) {
 			break
 		}
 		note(f)
 	}
 	if s.to >= r.end {
 		for _, i := range p.waiting {
-			note(&r.frames[i])
+			if f := &r.frames[i]; f.queue == q.Class && f.flow >= 0 && f.came != none {
+				note(f)
+			}
 		}
 	}
 	return list

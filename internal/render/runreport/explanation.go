@@ -23,7 +23,7 @@ func (r *Run) explain() error {
 		r.unread = rows
 		return nil
 	}
-	if r.recorded, err = explain.Load(r.Folder, r.Summary); err != nil {
+	if r.recorded, err = explain.Load(r.Folder, r.Summary, nil); err != nil {
 		return err
 	}
 	r.why, err = r.recorded.Explain(explain.Options{At: -1})

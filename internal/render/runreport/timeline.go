@@ -319,7 +319,7 @@ func (r *Run) queuePanel(t *timeline) (*plot.Panel, error) {
 			continue
 		}
 		p.Title = "Ingress queue " + o.Queue + " and its threshold at every pause"
-		p.Notes = []string{"the queue includes its headroom"}
+		p.Notes = []string{"the queue counts cells and includes its headroom; the threshold includes the private segment"}
 		queue := plot.Series{Name: "queue", Style: plot.Style{Plain: true, Dash: plot.Solid}}
 		for _, l := range o.Levels {
 			queue.X, queue.Y = append(queue.X, l.At.Seconds()), append(queue.Y, float64(l.Bytes))
