@@ -53,13 +53,18 @@ func (a *app) report(folders []string, f *figureFiles) error {
 			return failf(exitInput, "%s is a file (expected a results folder of `xoff run` or `xoff sweep`)", folder)
 		}
 	}
-	d, err := sweepreport.Document(folders)
+	d, err := sweepreport.Document(folders, nil)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
 	to := folders[0]
-	if a.folder != "" || len(folders) > 1 {
-		to = a.folderFor("comparison")
+	switch {
+	case len(folders) > 1:
+		if to, err = a.comparisonFolder(folders, nil, f.force); err != nil {
+			return err
+		}
+	case a.folder != "":
+		to = a.folder
 	}
 	path, files, err := d.WritePage(to, run.ReportFile, f.formats)
 	if err != nil {
@@ -80,8 +85,8 @@ func (a *app) report(folders []string, f *figureFiles) error {
 
 // writeComparison writes the report of results folders and returns its path. An error is
 // only a warning: the results are already written.
-func (a *app) writeComparison(folders []string, to string) string {
-	d, err := sweepreport.Document(folders)
+func (a *app) writeComparison(folders []string, to string, metrics []string) string {
+	d, err := sweepreport.Document(folders, metrics)
 	path := ""
 	if err == nil {
 		path, _, err = d.WritePage(to, run.ReportFile, nil)
@@ -93,9 +98,13 @@ func (a *app) writeComparison(folders []string, to string) string {
 }
 
 // figureFiles are the formats in which figures are also written as files.
-type figureFiles struct{ formats []string }
+type figureFiles struct {
+	formats []string
+	force   bool
+}
 
 func (f *figureFiles) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite the page of another comparison")
 	cmd.Flags().StringSliceVar(&f.formats, "figures", nil, "`FORMATS` in which every figure is also written to a file: svg, png or svg,png")
 }
 

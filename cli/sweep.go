@@ -24,6 +24,7 @@ type sweepFlags struct {
 	seeds   string
 	metrics string
 	resume  bool
+	all     bool // compare: print all metrics
 	shardFlags
 	nats    natsFlags
 	network *network
@@ -202,7 +203,11 @@ func (a *app) openSweep(p *prepared, o sweep.Opening) error {
 		}
 		return wrap(exitFailure, err)
 	}
-	a.warnMoved(wanted, p.runner.Store.Folder)
+	if got := p.runner.Store.Folder; got != wanted && o.Keep {
+		fmt.Fprintf(a.err, "xoff: %s has results of another scenario, or values and seeds that this command does not have: wrote to %s (--force overwrites)\n", wanted, got)
+	} else {
+		a.warnMoved(wanted, got)
+	}
 	return nil
 }
 
@@ -212,7 +217,7 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.openSweep(p, sweep.Opening{Resume: f.resume, Force: f.run.force}); err != nil {
+	if err := a.openSweep(p, sweep.Opening{Resume: f.resume, Force: f.run.force, Keep: kind != "sweep"}); err != nil {
 		return nil, err
 	}
 	store := &p.runner.Store
@@ -223,11 +228,11 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 	if err != nil {
 		return nil, sweepError(cmd.Context(), err, rows, store.Folder, "the same command with --resume continues")
 	}
-	return a.saveSweep(store, p.grid, rows, f.run.report)
+	return a.saveSweep(store, p.grid, rows, f.run.report, columns(f.metrics))
 }
 
-// saveSweep writes the table of a sweep and, if page is true, its page.
-func (a *app) saveSweep(store *sweep.Store, g *sweep.Grid, rows []sweep.Row, page bool) (*swept, error) {
+// saveSweep writes the table of a sweep and, if page is true, its page of the chosen metrics.
+func (a *app) saveSweep(store *sweep.Store, g *sweep.Grid, rows []sweep.Row, page bool, metrics []string) (*swept, error) {
 	stopMeter := a.showWorking(fmt.Sprintf("writing the table of %d points", len(rows)))
 	t, err := sweep.NewTable(g, rows, store)
 	if err == nil {
@@ -244,7 +249,7 @@ func (a *app) saveSweep(store *sweep.Store, g *sweep.Grid, rows []sweep.Row, pag
 	case len(t.Rows) > maxReportPoints:
 		fmt.Fprintf(a.err, "xoff: no report of %d points, which takes long; xoff report %s writes it\n", len(t.Rows), store.Folder)
 	default:
-		done.page = a.writeComparison([]string{store.Folder}, store.Folder)
+		done.page = a.writeComparison([]string{store.Folder}, store.Folder, metrics)
 	}
 	return done, nil
 }

@@ -87,7 +87,7 @@ func (a *app) merge(cmd *cobra.Command, folders []string) error {
 	if len(missing.Points) > 0 {
 		return wrap(exitFailure, missing.Err(len(rows), plan.Tasks))
 	}
-	t, err := a.saveSweep(store, p.grid, rows, plan.Report)
+	t, err := a.saveSweep(store, p.grid, rows, plan.Report, nil)
 	if err != nil {
 		return err
 	}

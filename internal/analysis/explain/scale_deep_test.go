@@ -45,7 +45,7 @@ func TestDeepExplainGrowsWithEvents(t *testing.T) {
 	}
 	xoff := program(t)
 	var count, events [2]float64
-	for i, length := range []int{1000, 2000} {
+	for i, length := range []int{500, 1000} {
 		folder, hops, _ := busy(t, length)
 		cmd := exec.Command("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", xoff, "explain", folder, "--quiet")
 		cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=off")

@@ -35,6 +35,8 @@ type Comparison struct {
 	Variants []*Variant `json:"variants"`
 	Differ   []KeyDiff  `json:"scenarios_differ"` // keys whose values differ between variants
 	Metrics  []Compared `json:"metrics"`
+
+	chosen bool // the caller chose the metrics
 }
 
 // KeyDiff is a key of the scenarios and its value in each variant; empty if the variant does
@@ -73,10 +75,11 @@ func Compare(variants []*Variant, chosen []string) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(chosen) == 0 {
+	wanted := len(chosen) > 0
+	if !wanted {
 		chosen = withoutDuplicates(defaults(names), variants)
 	}
-	c := &Comparison{Schema: SchemaVersion, Variants: variants, Differ: differing(variants), Metrics: []Compared{}}
+	c := &Comparison{Schema: SchemaVersion, Variants: variants, Differ: differing(variants), Metrics: []Compared{}, chosen: wanted}
 	for _, m := range chosen {
 		if r, ok := compare(variants, m); ok {
 			c.Metrics = append(c.Metrics, r)

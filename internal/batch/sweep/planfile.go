@@ -191,7 +191,7 @@ func (s *Store) Share(p *Plan, force bool) error {
 	if p == nil { // a store without a manifest contains points of several grids
 		return s.prepareShared()
 	}
-	if _, foreign := s.contents(&p.Sweep); foreign && !force {
+	if _, foreign := s.contents(&p.Sweep, false); foreign && !force {
 		return fmt.Errorf("%s %w of another scenario; fix: overwrite it with --force, or choose another folder with -o", s.Folder, ErrExists)
 	}
 	var text bytes.Buffer

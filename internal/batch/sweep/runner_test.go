@@ -378,10 +378,10 @@ func TestOlderManifests(t *testing.T) {
 	if err := s.json(manifestFile, points("a", "b")); err != nil {
 		t.Fatal(err)
 	}
-	if _, foreign := s.contents(points("b", "c")); foreign {
+	if _, foreign := s.contents(points("b", "c"), false); foreign {
 		t.Error("a sweep with a common point is foreign")
 	}
-	if _, foreign := s.contents(points("c")); !foreign {
+	if _, foreign := s.contents(points("c"), false); !foreign {
 		t.Error("a sweep without a common point is not foreign")
 	}
 }

@@ -77,6 +77,7 @@ type Row struct {
 type Opening struct {
 	Resume bool // continue a sweep of the same scenario
 	Force  bool // overwrite anything
+	Keep   bool // do not replace a sweep with points that this one does not have
 }
 
 // Open prepares the folder for the points of a grid and locks it until Close. If the folder
@@ -114,7 +115,7 @@ func (s *Store) move(m *Manifest, o Opening) error {
 	name := s.Folder
 	for n := 1; ; n++ {
 		s.Folder = disk.Numbered(name, n)
-		exists, foreign := s.contents(m)
+		exists, foreign := s.contents(m, o.Keep)
 		switch {
 		case foreign && !o.Force:
 			continue
@@ -125,7 +126,7 @@ func (s *Store) move(m *Manifest, o Opening) error {
 			return err
 		}
 		// Check again, now that no other process can write there.
-		if now, foreign := s.contents(m); o.Force || now == exists && !foreign {
+		if now, foreign := s.contents(m, o.Keep); o.Force || now == exists && !foreign {
 			return nil
 		}
 		s.Close()
@@ -134,8 +135,8 @@ func (s *Store) move(m *Manifest, o Opening) error {
 }
 
 // contents reports whether the folder contains a sweep, and whether it contains results of
-// another scenario.
-func (s *Store) contents(m *Manifest) (exists, foreign bool) {
+// another scenario. With keep, points that m does not have are foreign too.
+func (s *Store) contents(m *Manifest, keep bool) (exists, foreign bool) {
 	if _, err := os.Stat(filepath.Join(s.Folder, summaryFile)); err == nil {
 		return false, true
 	}
@@ -144,6 +145,9 @@ func (s *Store) contents(m *Manifest) (exists, foreign bool) {
 	}
 	var old Manifest
 	if err := readJSON(filepath.Join(s.Folder, manifestFile), &old); err != nil {
+		return true, true
+	}
+	if keep && !m.has(old.Points) {
 		return true, true
 	}
 	if old.Base != "" {
@@ -155,6 +159,21 @@ func (s *Store) contents(m *Manifest) (exists, foreign bool) {
 		}
 	}
 	return true, true
+}
+
+// has reports whether the manifest has all given points, apart from the versions of scenarios.
+func (m *Manifest) has(points []ManifestPoint) bool {
+	key := func(p *ManifestPoint) string { return fmt.Sprintln(p.Seed, strings.Join(p.Values, "\x00")) }
+	mine := make(map[string]bool)
+	for i := range m.Points {
+		mine[key(&m.Points[i])] = true
+	}
+	for i := range points {
+		if !mine[key(&points[i])] {
+			return false
+		}
+	}
+	return true
 }
 
 // Lock prepares the folder for points and locks it until Close. A store without a manifest

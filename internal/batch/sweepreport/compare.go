@@ -5,7 +5,6 @@ package sweepreport
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,11 +26,17 @@ const maxRuns = 60
 // maxDiffer is the maximum number of differing keys in a table.
 const maxDiffer = 40
 
-// figureMetrics are the metrics in the overview figure.
-var figureMetrics = []struct {
+// maxPanels is the maximum number of chosen metrics in a figure.
+const maxPanels = 12
+
+// figureMetric is a metric in the overview figure.
+type figureMetric struct {
 	name, title string
 	axis        plot.Axis
-}{
+}
+
+// figureMetrics are the metrics in the overview figure, unless the user chose others.
+var figureMetrics = []figureMetric{
 	{"slowdown.p50", "Slowdown, median", plot.Axis{Label: "slowdown"}},
 	{"slowdown.p99", "Slowdown, 99th percentile", plot.Axis{Label: "slowdown"}},
 	{"pauses.pauses", "Pauses", plot.Axis{Label: "pauses"}},
@@ -41,8 +46,8 @@ var figureMetrics = []struct {
 }
 
 // Document returns the report of result folders: of a single run, or a comparison of
-// variants.
-func Document(folders []string) (*report.Document, error) {
+// variants by the chosen metrics, or by the default ones if there are none.
+func Document(folders, chosen []string) (*report.Document, error) {
 	variants, err := sweep.ReadVariants(folders)
 	if err != nil {
 		return nil, err
@@ -64,32 +69,37 @@ func Document(folders []string) (*report.Document, error) {
 	if len(folders) == 1 {
 		title = sweep.ScenarioOf(folders[0])
 	}
-	return Compare(title, variants)
+	return Compare(title, variants, chosen)
 }
 
-// Compare returns the report of a comparison of variants.
-func Compare(title string, variants []*sweep.Variant) (*report.Document, error) {
-	c, err := sweep.Compare(variants, nil)
+// Compare returns the report of a comparison of variants. Chosen metrics select tables and
+// figures; without any, both show what matters.
+func Compare(title string, variants []*sweep.Variant, chosen []string) (*report.Document, error) {
+	c, err := sweep.Compare(variants, chosen)
 	if err != nil {
 		return nil, err
 	}
-	names := shortNames(variants)
+	names := sweep.ShortNames(variants)
 	d := &report.Document{Title: title, Subtitle: fmt.Sprintf("%d variants; %s", len(variants), c.Confidence())}
 	d.Badges = troubles(variants)
 	figures := report.Section{Heading: "Figures"}
-	if text := lead(c, names); text != "" {
-		figures.Add(report.Lead(text))
+	if lines := c.Headline(names); len(lines) > 0 {
+		figures.Add(report.Lead(lines[0]))
+		if len(lines) > 1 {
+			figures.Add(report.List(lines[1:]))
+		}
 	}
-	if f := overview(c, names); len(f.Panels) > 0 {
+	if f := overview(c, names, len(chosen) > 0); len(f.Panels) > 0 {
 		figures.Add(&report.Figure{Name: "metrics", Plot: f, Caption: caption(c)})
 	}
-	f, err := slowdowns(variants, names)
-	if err != nil {
-		return nil, err
-	}
-	if f != nil {
-		figures.Add(&report.Figure{Name: "slowdown", Plot: f,
-			Caption: "Mean over the seeds of a variant; the band spans them. Flows that did not finish are beyond the right edge."})
+	if len(chosen) == 0 || slices.ContainsFunc(c.Metrics, func(m sweep.Compared) bool { return strings.Contains(m.Name, "slowdown.") }) {
+		list, err := slowdowns(variants, names)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range list {
+			figures.Add(f)
+		}
 	}
 	d.Sections = append(d.Sections, figures, variantSection(variants, names))
 	d.Sections = append(d.Sections, metricSections(c, names)...)
@@ -117,63 +127,6 @@ func troubles(variants []*sweep.Variant) []report.Badge {
 	return list
 }
 
-// shortNames returns names of variants without their common parts: the varied key and
-// parent folders. No name contains a path of the machine.
-func shortNames(variants []*sweep.Variant) []string {
-	name := func(v *sweep.Variant, bare bool) string {
-		base := filepath.Base(filepath.Clean(v.Folder))
-		if v.Label == "" {
-			return base
-		}
-		switch _, value, _ := strings.Cut(v.Label, "="); {
-		case !bare:
-			return base + ": " + v.Label
-		case len(v.Keys) == 1:
-			return value
-		}
-		return v.Label
-	}
-	one := true
-	for _, v := range variants {
-		one = one && v.Folder == variants[0].Folder
-	}
-	seen := make(map[string]int)
-	var list []string
-	cut := 0
-	if !one {
-		var whole []string
-		for _, v := range variants {
-			whole = append(whole, name(v, false))
-		}
-		cut = shared(whole)
-	}
-	for _, v := range variants {
-		n := name(v, one)[cut:]
-		if seen[n]++; seen[n] > 1 {
-			n = fmt.Sprintf("%s (%d)", n, seen[n])
-		}
-		list = append(list, n)
-	}
-	return list
-}
-
-// shared returns the length of the common prefix of all names, up to a word boundary.
-func shared(names []string) int {
-	prefix := names[0]
-	for _, n := range names {
-		for !strings.HasPrefix(n, prefix) {
-			prefix = prefix[:len(prefix)-1]
-		}
-	}
-	at := strings.LastIndexAny(prefix, "-_. /") + 1
-	for _, n := range names {
-		if len(n) == at {
-			return 0
-		}
-	}
-	return at
-}
-
 func variantSection(variants []*sweep.Variant, names []string) report.Section {
 	sec := report.Section{Heading: "Variants"}
 	if v := variants[0]; len(v.Keys) > 0 {
@@ -198,49 +151,48 @@ func variantSection(variants []*sweep.Variant, names []string) report.Section {
 	return sec
 }
 
-// metricSections returns the tables of metrics: one column per variant if they fit, with
-// workloads and sizes in a section of their own, else one row per variant.
+// metricSections returns the metrics that matter and a section with the others: one column per
+// variant if they fit, else one row per variant.
 func metricSections(c *sweep.Comparison, names []string) []report.Section {
 	sec := report.Section{Heading: "Metrics"}
 	sec.Add(report.Paragraph("Mean over seeds ± half of the 95 % interval. * better than every other variant: the 95 % interval of each difference excludes 0. ~ best mean, perhaps by chance. = equal to the first variant."))
-	var whole, parts []*sweep.Compared
-	for i := range c.Metrics {
-		if m := &c.Metrics[i]; m.Group == "" {
-			whole = append(whole, m)
-		} else {
-			parts = append(parts, m)
-		}
-	}
+	most, rest := c.Essence(sweep.Rows)
+	table := metricTable
 	if len(names) > maxColumns {
-		t := &report.Table{Columns: report.Heads("variant")}
-		for _, m := range whole {
-			t.Columns = append(t.Columns, report.Column{Name: metrics.Title(m.Name), Align: report.Right})
-		}
-		for k, n := range names {
-			row := []report.Cell{{Text: n}}
-			for _, m := range whole {
-				row = append(row, metricCell(m, k))
-			}
-			t.Rows = append(t.Rows, row)
-		}
-		sec.Add(t)
-		return []report.Section{sec}
+		table = variantTable
 	}
-	sec.Add(metricTable(whole, names))
+	sec.Add(table(most.Metrics, names))
 	list := []report.Section{sec}
-	if len(parts) > 0 {
-		list = append(list, report.Section{Heading: "Metrics by workload and size", Blocks: []report.Block{metricTable(parts, names)}})
+	if len(rest.Metrics) > 0 {
+		list = append(list, report.Section{Heading: "More metrics", Blocks: []report.Block{table(rest.Metrics, names)}})
 	}
 	return list
 }
 
+// variantTable returns a table with one row per variant and one column per metric.
+func variantTable(list []sweep.Compared, names []string) *report.Table {
+	t := &report.Table{Columns: report.Heads("variant")}
+	for i := range list {
+		t.Columns = append(t.Columns, report.Column{Name: metrics.Title(list[i].Name), Align: report.Right})
+	}
+	for k, n := range names {
+		row := []report.Cell{{Text: n}}
+		for i := range list {
+			row = append(row, metricCell(&list[i], k))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
 // metricTable returns a table with one row per metric and one column per variant.
-func metricTable(list []*sweep.Compared, names []string) *report.Table {
+func metricTable(list []sweep.Compared, names []string) *report.Table {
 	t := &report.Table{Columns: report.Heads("metric")}
 	for _, n := range names {
 		t.Columns = append(t.Columns, report.Column{Name: n, Align: report.Right})
 	}
-	for _, m := range list {
+	for i := range list {
+		m := &list[i]
 		row := []report.Cell{{Text: metrics.Title(m.Name)}}
 		for k := range names {
 			row = append(row, metricCell(m, k))
@@ -271,18 +223,27 @@ func caption(c *sweep.Comparison) string {
 	return ""
 }
 
-// overview draws metrics by variant: lines if a number was varied, else bars.
-func overview(c *sweep.Comparison, names []string) *plot.Figure {
+// overview draws metrics by variant: lines if a number was varied, else bars. It draws
+// figureMetrics, or all metrics of the comparison.
+func overview(c *sweep.Comparison, names []string, all bool) *plot.Figure {
 	f := &plot.Figure{Colours: colours.Of, Title: "Metrics by variant"}
 	axis, xs, groups := numberAxis(c.Variants)
-	for _, fm := range figureMetrics {
+	chosen := figureMetrics
+	if all {
+		chosen = nil
+		for i := range c.Metrics[:min(len(c.Metrics), maxPanels)] {
+			name := c.Metrics[i].Name
+			chosen = append(chosen, figureMetric{name, metrics.Title(name), axisOf(name)})
+		}
+	}
+	for _, fm := range chosen {
 		for i := range c.Metrics {
 			m := &c.Metrics[i]
-			if m.Name != fm.name || strings.HasPrefix(m.Name, "drops.") && !nonZero(m) {
+			if m.Name != fm.name || !all && strings.HasPrefix(m.Name, "drops.") && !nonZero(m) {
 				continue
 			}
 			p := plot.Panel{Title: fm.title, Y: fm.axis}
-			slowdown := strings.HasPrefix(m.Name, "slowdown.")
+			slowdown := strings.Contains(m.Name, "slowdown.")
 			if spread(m) && (slowdown || axis != "") { // other bars start at zero
 				p.Y.Log = true
 			}
@@ -291,7 +252,7 @@ func overview(c *sweep.Comparison, names []string) *plot.Figure {
 			}
 			if axis == "" {
 				p.Kind, p.Categories = plot.Bars, names
-				p.Series = []plot.Series{seriesOf(m, "", nil, all(len(names)))}
+				p.Series = []plot.Series{seriesOf(m, "", nil, upTo(len(names)))}
 			} else {
 				p.X.Label = axis
 				p.X.Log = plot.Powers(xs)
@@ -306,56 +267,6 @@ func overview(c *sweep.Comparison, names []string) *plot.Figure {
 		f.Columns = 2
 	}
 	return f
-}
-
-// lead returns the most important facts: lossless drops, unfinished flows, and the variants
-// with the best and worst tail.
-func lead(c *sweep.Comparison, names []string) string {
-	var list []string
-	of := func(name string) *sweep.Compared {
-		i := slices.IndexFunc(c.Metrics, func(m sweep.Compared) bool { return m.Name == name && m.Group == "" })
-		if i < 0 {
-			return nil
-		}
-		return &c.Metrics[i]
-	}
-	for _, name := range []string{"drops.lossless", "flows.unfinished"} {
-		if m := of(name); m != nil {
-			if _, k := extremes(m); k >= 0 && m.Samples[k].Mean > 0 {
-				list = append(list, fmt.Sprintf("%s: %s with %s.", metrics.Title(name), m.Text(k), names[k]))
-			}
-		}
-	}
-	for _, name := range []string{"slowdown.p99", "fct_ps.p99"} {
-		m := of(name)
-		if m == nil {
-			continue
-		}
-		least, most := extremes(m)
-		if least >= 0 && m.Samples[least].Mean < m.Samples[most].Mean {
-			list = append(list, fmt.Sprintf("%s: lowest with %s (%s), highest with %s (%s).", metrics.Title(name), names[least], m.Text(least), names[most], m.Text(most)))
-			break
-		}
-	}
-	return strings.Join(list, " ")
-}
-
-// extremes returns the variants with the lowest and the highest mean, the first of equals,
-// or -1 if no mean is known.
-func extremes(m *sweep.Compared) (least, most int) {
-	least, most = -1, -1
-	for k, s := range m.Samples {
-		if s == nil {
-			continue
-		}
-		if least < 0 || s.Mean < m.Samples[least].Mean {
-			least = k
-		}
-		if most < 0 || s.Mean > m.Samples[most].Mean {
-			most = k
-		}
-	}
-	return least, most
 }
 
 // spread reports whether the means of a metric span powers of ten.
@@ -378,7 +289,7 @@ func nonZero(m *sweep.Compared) bool {
 	return false
 }
 
-func all(n int) []int {
+func upTo(n int) []int {
 	list := make([]int, n)
 	for i := range list {
 		list[i] = i
@@ -389,11 +300,14 @@ func all(n int) []int {
 // seriesOf returns the samples of the variants at as a series. xs is nil for bars.
 func seriesOf(m *sweep.Compared, name string, xs []float64, at []int) plot.Series {
 	s := plot.Series{Name: name}
-	several := false
+	several, scale := false, 1.0
+	if strings.Contains(m.Name, "_ps") {
+		scale = 1e-12
+	}
 	for _, i := range at {
 		y, lo, hi := math.NaN(), math.NaN(), math.NaN()
 		if v := m.Samples[i]; v != nil {
-			y, lo, hi = v.Mean, max(v.Mean-v.Half, 0), v.Mean+v.Half
+			y, lo, hi = v.Mean*scale, max(v.Mean-v.Half, 0)*scale, (v.Mean+v.Half)*scale
 			several = several || v.N > 1
 		}
 		s.Y, s.Low, s.High = append(s.Y, y), append(s.Low, lo), append(s.High, hi)
@@ -475,39 +389,6 @@ func number(text string) (float64, bool) {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	return v / over, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v)
-}
-
-// slowdowns draws the slowdown distribution of each variant. It returns nil if there are too
-// many variants or runs.
-func slowdowns(variants []*sweep.Variant, names []string) (*plot.Figure, error) {
-	n := 0
-	for _, v := range variants {
-		n += len(v.Runs)
-	}
-	if len(variants) > runreport.MaxCurves || n > maxRuns || n == 0 {
-		return nil, nil
-	}
-	p := plot.Panel{Kind: plot.CDF, X: plot.Axis{Label: "slowdown", Log: true}, Y: plot.Axis{Label: "flows"}}
-	for i, v := range variants {
-		var runs [][]float64
-		for _, folder := range v.Runs {
-			list, err := runreport.ReadSlowdowns(folder)
-			if err != nil {
-				return nil, err
-			}
-			var values []float64
-			for _, w := range list {
-				values = append(values, w.Values...)
-			}
-			runs = append(runs, values)
-		}
-		s := plot.Spread(names[i], runs...)
-		if len(runs) < 2 {
-			s.Low, s.High = nil, nil
-		}
-		p.Series = append(p.Series, s)
-	}
-	return &plot.Figure{Colours: colours.Of, Title: "Distribution of slowdown", Panels: []plot.Panel{p}}, nil
 }
 
 // differSection lists the keys in which the scenarios differ.

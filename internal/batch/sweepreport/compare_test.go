@@ -1,10 +1,12 @@
 package sweepreport
 
 import (
+	"math"
 	"slices"
 	"testing"
 
 	"github.com/xoff-net/xoff/internal/batch/sweep"
+	"github.com/xoff-net/xoff/internal/render/runreport"
 )
 
 // With two keys, the one with more numbers is the axis and the other distinguishes lines.
@@ -31,32 +33,6 @@ func TestNumberAxis(t *testing.T) {
 	}
 }
 
-func TestShortNames(t *testing.T) {
-	got := shortNames([]*sweep.Variant{{Folder: "/home/me/results/before"}, {Folder: "results/after/"}, {Folder: "other/after"}})
-	if want := []string{"before", "after", "after (2)"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	got = shortNames([]*sweep.Variant{{Folder: "mine-seed1-dcqcn"}, {Folder: "mine-seed1-hpcc"}, {Folder: "mine-seed10-hpcc"}})
-	if want := []string{"seed1-dcqcn", "seed1-hpcc", "seed10-hpcc"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	sweepOf := func(folder, v string) *sweep.Variant {
-		return &sweep.Variant{Folder: folder, Keys: []string{"switch.policy.alpha"}, Values: []string{v}, Label: "alpha=" + v}
-	}
-	if got, want := shortNames([]*sweep.Variant{sweepOf("s", "1/8"), sweepOf("s", "1/4")}), []string{"1/8", "1/4"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if got, want := shortNames([]*sweep.Variant{sweepOf("x/s", "1/8"), {Folder: "x/run"}}), []string{"s: alpha=1/8", "run"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	both := func(cc, policy string) *sweep.Variant {
-		return &sweep.Variant{Folder: "s", Keys: []string{"hosts.cc.name", "switch.policy.name"}, Values: []string{cc, policy}, Label: "cc=" + cc + " policy=" + policy}
-	}
-	if got, want := shortNames([]*sweep.Variant{both("dcqcn", "dt"), both("none", "dt")}), []string{"cc=dcqcn policy=dt", "cc=none policy=dt"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
 func TestNumber(t *testing.T) {
 	for text, want := range map[string]float64{"0.5": 0.5, "1/8": 0.125, "3": 3, "1e3": 1000} {
 		if got, ok := number(text); !ok || got != want {
@@ -70,19 +46,26 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// Failures come first; unknown samples are skipped.
-func TestLead(t *testing.T) {
-	at := func(mean float64) *sweep.Sample { return &sweep.Sample{N: 1, Mean: mean} }
-	c := &sweep.Comparison{Metrics: []sweep.Compared{
-		{Name: "slowdown.p99", Samples: []*sweep.Sample{at(8), nil, at(2)}},
-		{Name: "flows.unfinished", Samples: []*sweep.Sample{at(0), at(3), at(0)}},
-		{Name: "drops.lossless", Samples: []*sweep.Sample{at(0), at(0), at(0)}},
-	}}
-	names := []string{"a", "b", "c"}
-	if got, want := lead(c, names), "flows.unfinished: 3 with b. slowdown.p99: lowest with c (2.00), highest with a (8.00)."; got != want {
-		t.Errorf("got %q, want %q", got, want)
+// Sizes are divided into bins of equal shares of the flows, which variants share. Points are
+// 99th percentiles; a bin with unfinished flows is a gap.
+func TestBySize(t *testing.T) {
+	of := func(sizes, values []float64) []map[string]runreport.Slowdowns {
+		return []map[string]runreport.Slowdowns{{"web": {Workload: "web", Sizes: sizes, Values: values}}}
 	}
-	if got := lead(&sweep.Comparison{}, names); got != "" {
-		t.Errorf("without metrics: got %q", got)
+	flows := [][]map[string]runreport.Slowdowns{
+		of([]float64{1, 1, 10, 100}, []float64{1, 2, 3, math.Inf(1)}), of([]float64{1, 100, 10}, []float64{4, 7, 6}),
+	}
+	p := bySize("web", flows, []string{"a", "b"})
+	if p == nil || len(p.Series) != 2 || !slices.Equal(p.Series[0].X, []float64{1, 10, 100}) {
+		t.Fatalf("%+v", p)
+	}
+	if y := p.Series[0].Y; y[0] != 2 || y[1] != 3 || !math.IsNaN(y[2]) {
+		t.Errorf("a: %v", y)
+	}
+	if y := p.Series[1].Y; !slices.Equal(y, []float64{4, 6, 7}) {
+		t.Errorf("b: %v", y)
+	}
+	if bySize("web", flows[:0], nil) != nil || bySize("web", [][]map[string]runreport.Slowdowns{of([]float64{5, 5}, []float64{1, 2})}, []string{"a"}) != nil {
+		t.Error("one size has a figure")
 	}
 }

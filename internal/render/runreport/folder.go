@@ -70,6 +70,7 @@ func Open(folder string) (*Run, error) {
 type Slowdowns struct {
 	Workload string
 	Values   []float64
+	Sizes    []float64 // in bytes
 }
 
 // ReadSlowdowns reads slowdowns from a results folder, workloads in order of their first
@@ -84,9 +85,10 @@ func ReadSlowdowns(folder string) ([]Slowdowns, error) {
 	// Read by column: reading rows takes ten times as long.
 	n := f.NumRows()
 	values := make([]float64, 0, n)
-	counts := make([]bool, 0, n)
+	counts, sizes := make([]bool, 0, n), make([]float64, 0, n)
 	err = errors.Join(
 		f.column("measured", func(v parquet.Value) { counts = append(counts, v.Boolean()) }),
+		f.column("size_bytes", func(v parquet.Value) { sizes = append(sizes, float64(v.Int64())) }),
 		f.column("slowdown", func(v parquet.Value) {
 			if v.IsNull() {
 				values = append(values, math.Inf(1))
@@ -100,7 +102,7 @@ func ReadSlowdowns(folder string) ([]Slowdowns, error) {
 	row := 0
 	err = errors.Join(err, f.column("workload", func(v parquet.Value) {
 		i := row
-		if row++; i >= len(values) || i >= len(counts) || !counts[i] {
+		if row++; i >= len(values) || i >= len(counts) || i >= len(sizes) || !counts[i] {
 			return
 		}
 		k, ok := at[string(v.ByteArray())]
@@ -109,7 +111,7 @@ func ReadSlowdowns(folder string) ([]Slowdowns, error) {
 			list = append(list, Slowdowns{Workload: string(v.ByteArray())})
 			at[list[k].Workload] = k
 		}
-		list[k].Values = append(list[k].Values, values[i])
+		list[k].Values, list[k].Sizes = append(list[k].Values, values[i]), append(list[k].Sizes, sizes[i])
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
