@@ -231,3 +231,19 @@ func runHTSimSamples(t *testing.T, atMost string, whole bool) {
 }
 
 func TestHTSimSamples(t *testing.T) { runHTSimSamples(t, "100us", false) }
+
+// Every sample of GOAL runs to its end.
+func TestGOALSamples(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join("..", "..", "shared", "ai", "samples", "goal", "own-mini.*"))
+	more, _ := filepath.Glob(filepath.Join("..", "..", "shared", "ai", "samples", "goal", "htsim-*.goal"))
+	if files = append(files, more...); len(files) == 0 {
+		t.Skip("no samples of other programs")
+	}
+	for _, path := range files {
+		f := simulate(t, jobScenario(t, "name: sample\ntopology: {name: one-switch, hosts: 16, host_link: {rate: 400Gbps, delay: 500ns}}\n"+
+			"workload: [{name: a, generator: goal, path: "+path+", rendezvous: 1B}]\nrun: {stop: {when: all_flows_done, at_most: 100ms}}\n"), 1, 1)
+		if !f.Jobs[0].Done() {
+			t.Errorf("%s: %d operations are left", path, f.Jobs[0].Left())
+		}
+	}
+}
