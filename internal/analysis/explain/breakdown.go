@@ -73,17 +73,7 @@ func (r *Run) Flow(id int) (*Breakdown, error) {
 	s := &Breakdown{Flow: id, Workload: f.workload, Src: r.names[f.src], Dst: r.names[f.dst], Size: f.size, Start: f.start, Time: r.duration(f),
 		Finished: f.fct != none, Ideal: f.ideal, Parts: []PartSum{}, Sites: []Site{}, Losses: []Loss{}}
 	var parts [numParts]PartSum
-	type siteKey struct {
-		node, port int
-		part       Part
-		back       bool
-	}
-	index := make(map[siteKey]int)
-	type blameKey struct {
-		site  int
-		blame Blame // without its time
-	}
-	blames := make(map[blameKey]int) // index in By
+	sites := siteSums{run: r}
 	rounds := make(map[int]bool)
 	for _, x := range steps {
 		took := x.To - x.From
@@ -97,25 +87,7 @@ func (r *Run) Flow(id int) (*Breakdown, error) {
 			s.Window += took
 			rounds[x.Round] = true
 		}
-		k := siteKey{x.Node, x.Port, x.Part, x.Back}
-		at, known := index[k]
-		if !known {
-			at = len(s.Sites)
-			index[k] = at
-			s.Sites = append(s.Sites, Site{Where: r.where(x.Node, x.Port), Part: x.Part, Acks: x.Back, By: []Blame{}})
-		}
-		site := &s.Sites[at]
-		site.Time += took
-		if b := r.blame(x); b.Who != "" {
-			k := blameKey{at, b}
-			i, known := blames[k]
-			if !known {
-				i = len(site.By)
-				blames[k] = i
-				site.By = append(site.By, b)
-			}
-			site.By[i].Time += took
-		}
+		sites.add(x)
 		if x.Part == Lost {
 			s.Losses = append(s.Losses, r.loss(id, x))
 		}
@@ -128,12 +100,62 @@ func (r *Run) Flow(id int) (*Breakdown, error) {
 		}
 	}
 	slices.SortStableFunc(s.Parts, func(a, b PartSum) int { return cmp.Compare(b.Time, a.Time) })
-	slices.SortStableFunc(s.Sites, func(a, b Site) int { return cmp.Compare(b.Time, a.Time) })
-	for i := range s.Sites {
-		by := s.Sites[i].By
+	s.Sites = sites.sorted()
+	return s, nil
+}
+
+// siteSums sums up steps by site.
+type siteSums struct {
+	run   *Run
+	list  []Site
+	index map[siteKey]int
+	by    map[blameKey]int // index in By
+}
+
+type blameKey struct {
+	site  int
+	blame Blame // without its time
+}
+
+type siteKey struct {
+	node, port int
+	part       Part
+	back       bool
+}
+
+func (s *siteSums) add(x Step) {
+	k := siteKey{x.Node, x.Port, x.Part, x.Back}
+	at, known := s.index[k]
+	if !known {
+		if s.index == nil {
+			s.index, s.by = make(map[siteKey]int), make(map[blameKey]int)
+		}
+		at = len(s.list)
+		s.index[k] = at
+		s.list = append(s.list, Site{Where: s.run.where(x.Node, x.Port), Part: x.Part, Acks: x.Back, By: []Blame{}})
+	}
+	site, took := &s.list[at], x.To-x.From
+	site.Time += took
+	if b := s.run.blame(x); b.Who != "" {
+		k := blameKey{at, b}
+		i, known := s.by[k]
+		if !known {
+			i = len(site.By)
+			s.by[k] = i
+			site.By = append(site.By, b)
+		}
+		site.By[i].Time += took
+	}
+}
+
+// sorted returns the sites, longest first.
+func (s *siteSums) sorted() []Site {
+	slices.SortStableFunc(s.list, func(a, b Site) int { return cmp.Compare(b.Time, a.Time) })
+	for i := range s.list {
+		by := s.list[i].By
 		slices.SortStableFunc(by, func(a, b Blame) int { return cmp.Or(cmp.Compare(b.Time, a.Time), strings.Compare(a.Who, b.Who)) })
 	}
-	return s, nil
+	return append([]Site{}, s.list...)
 }
 
 func (r *Run) where(node, at int) string {

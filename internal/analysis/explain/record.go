@@ -175,6 +175,15 @@ func (r *Recorder) Close(o *metrics.Outcome) error {
 	if err := r.table(faultsTable, faultColumns(r.graph.Names), r.faults); err != nil {
 		return err
 	}
+	if len(o.Jobs) > 0 {
+		columns := jobColumns(o)
+		if err := r.table(jobsTable, columns, func(add func(words ...int64)) error {
+			jobs(o, columns, add)
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
 	w, err := r.create(deadlocksTable+".parquet", "for `xoff explain`")
 	if err != nil {
 		return err
