@@ -57,9 +57,10 @@ type Direction struct {
 
 // Measure describes one of the values of directions.
 type Measure struct {
-	Name string
-	Unit Unit
-	Max  float64 // end of the scale; 0: the largest value
+	Name  string
+	Title string // title of the drawing while it shows this measure; empty: the usual one
+	Unit  Unit
+	Max   float64 // end of the scale; 0: the largest value
 }
 
 // levels is the number of colours for values above 0.
@@ -120,14 +121,17 @@ func (n *Network) scene(inline bool) *scene {
 	l := n.layout()
 	s := &scene{title: n.Title, inline: inline, ramp: true, width: max(l.width+2*margin, narrowScreen), class: "net"}
 	y := margin
+	s.tag(`<g class="heading">`)
 	for _, line := range wrap(n.Title, styleTitle, s.width-2*margin) {
 		y += 16
 		s.write(line, margin, y, styleTitle, start)
 		y += 4
 	}
+	s.tag("</g>")
 	most := n.scales()
 	y = n.legend(s, most, y)
 	l.move(margin, y+14)
+	s.tag(fmt.Sprintf(`<g class="map" data-b="%s %s %s %s">`, units(margin), units(y+14), units(margin+l.width), units(y+14+l.height)))
 	for _, bar := range l.bars {
 		s.line(inkAxis, 1, at(bar[0].x, bar[0].y), at(bar[1].x, bar[1].y))
 	}
@@ -136,9 +140,11 @@ func (n *Network) scene(inline bool) *scene {
 		n.node(s, l, i)
 	}
 	n.faults(s, l)
+	s.tag(`<g class="note">`)
 	for _, t := range l.texts {
 		s.write(t.text, t.x, t.y, styleTick, t.anchor)
 	}
+	s.tag("</g></g>")
 	s.height = y + 14 + l.height + margin
 	return s
 }
@@ -282,7 +288,11 @@ func (n *Network) legend(s *scene, most []float64, y float64) float64 {
 		if k > 0 {
 			hidden = ` style="display:none"`
 		}
-		s.tag(fmt.Sprintf(`<g class="scale" data-n="%s"%s>`, escape(m.Name), hidden))
+		title := m.Title
+		if title == "" {
+			title = n.Title
+		}
+		s.tag(fmt.Sprintf(`<g class="scale" data-n="%s" data-h="%s"%s>`, escape(m.Name), escape(title), hidden))
 		x, line := margin, y
 		s.write(m.Name, x, line, styleLegend, start)
 		x += styleLegend.widthOf(m.Name)*slack + 12
@@ -307,6 +317,8 @@ func (n *Network) legend(s *scene, most []float64, y float64) float64 {
 		bottom = max(bottom, line)
 		s.tag("</g>")
 	}
+	s.tag(`<g class="signs">`)
+	defer s.tag("</g>")
 	return n.signs(s, bottom)
 }
 

@@ -2,37 +2,13 @@ package report
 
 import (
 	"bytes"
-	_ "embed"
-	"encoding/json"
 	"fmt"
-	"html"
 	"math"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
+	"github.com/xoff-net/xoff/internal/devtool/browser"
 	"github.com/xoff-net/xoff/internal/render/plot"
 )
-
-//go:embed testdata/before.js
-var beforePage string
-
-//go:embed testdata/after.js
-var afterPage string
-
-// chromium returns the path of a browser. It skips the test if there is none.
-func chromium(t *testing.T) string {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Skip("needs chromium")
-	return ""
-}
 
 // interactive returns a document with a figure of every kind.
 func interactive() *Document {
@@ -72,62 +48,50 @@ func interactive() *Document {
 }
 
 // On large and small screens, light and dark, the page loads nothing, has no errors, and its
-// figures react to the pointer.
+// figures and tables react to the reader.
 func TestBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser four times")
-	}
-	browser := chromium(t)
+	chromium := browser.Need(t)
 	var b bytes.Buffer
 	if err := interactive().HTML(&b); err != nil {
 		t.Fatal(err)
 	}
-	page := strings.Replace(b.String(), "<title>", "<script>"+beforePage+"</script><title>", 1)
-	page = strings.Replace(page, "</body>", "<script>"+afterPage+"</script></body>", 1)
-	for _, width := range []int{1280, 390} {
-		path := filepath.Join(t.TempDir(), "page.html")
-		if width < 500 { // browser windows are not narrower: use a frame
-			page = fmt.Sprintf(`<!DOCTYPE html><html><body><iframe style="border:0" width="%d" height="800" srcdoc="%s"></iframe></body></html>`,
-				width, html.EscapeString(page))
-		}
-		if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for _, dark := range []bool{false, true} {
-			look(t, browser, path, width, dark)
-		}
-	}
+	browser.Use(t, chromium, b.String(), 40)
 }
 
-// look opens a page in a browser and reports its failed checks.
-func look(t *testing.T, browser, path string, width int, dark bool) {
-	name := fmt.Sprintf("%d px, dark %t", width, dark)
-	scheme := 1
-	if dark {
-		scheme = 0
+// The fabric of 1,024 hosts fits into the window, and a step of zooming takes little time.
+func TestBrowserLarge(t *testing.T) {
+	chromium := browser.Need(t)
+	net := &plot.Network{Title: "Fabric", Measures: []plot.Measure{{Name: "paused", Unit: plot.Seconds}}}
+	const hosts, leaves, spines = 1024, 32, 16
+	for i := range hosts {
+		net.Nodes = append(net.Nodes, plot.Node{Name: fmt.Sprintf("host%d", i), Host: true})
 	}
-	cmd := exec.Command(browser, "--headless", "--no-sandbox", "--disable-gpu", "--force-device-scale-factor=1", "--virtual-time-budget=5000",
-		fmt.Sprintf("--window-size=%d,900", max(width, 500)), fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme),
-		"--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+path)
-	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+	for i := range leaves + spines {
+		name := fmt.Sprintf("leaf%d", i)
+		if i >= leaves {
+			name = fmt.Sprintf("spine%d", i-leaves)
+		}
+		net.Nodes = append(net.Nodes, plot.Node{Name: name})
 	}
-	_, rest, found := strings.Cut(string(out), `<pre id="result">`)
-	text, _, _ := strings.Cut(rest, "</pre>")
-	var got struct {
-		Width      int
-		Dark       bool
-		Wrong, Did []string
+	link := func(a, b int) {
+		from, to := net.Nodes[a].Name, net.Nodes[b].Name
+		net.Links = append(net.Links, plot.Link{A: a, B: b, AB: plot.Direction{Name: from + ".to-" + to, Values: []float64{float64(a + b)}},
+			BA: plot.Direction{Name: to + ".to-" + from, Values: []float64{float64(b)}}})
 	}
-	if err := json.Unmarshal([]byte(html.UnescapeString(text)), &got); !found || err != nil {
-		t.Fatalf("%s: the page has no result: %v\n%.2000s", name, err, out)
+	for i := range hosts {
+		link(i, hosts+i/(hosts/leaves))
 	}
-	if got.Width != width || got.Dark != dark || len(got.Did) < 25 {
-		t.Errorf("%s: the browser had %d px, dark %t, and ran %d checks", name, got.Width, got.Dark, len(got.Did))
+	for i := range leaves * spines {
+		link(hosts+i/spines, hosts+leaves+i%spines)
 	}
-	for _, w := range got.Wrong {
-		t.Errorf("%s: failed: %s", name, w)
+	t2 := &Table{Columns: Heads("port", "paused|")}
+	for i := range 90 {
+		t2.Row(fmt.Sprintf("leaf%d.to-spine0", i), fmt.Sprintf("%dus", i*37%90))
 	}
+	d := &Document{Title: "Large", Sections: []Section{{Heading: "What happened", Blocks: []Block{&Figure{Name: "net", Plot: net}, t2}}}}
+	var b bytes.Buffer
+	if err := d.HTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	browser.Use(t, chromium, b.String(), 18)
 }

@@ -16,10 +16,15 @@ import (
 //go:embed style.css
 var style string
 
-// script makes figures interactive. A page is complete without it.
-//
-//go:embed page.js
-var script string
+// Scripts of tables, and of figures. A page is complete without them.
+var (
+	//go:embed tables.js
+	tableScript string
+	//go:embed network.js
+	networkScript string
+	//go:embed page.js
+	figureScript string
+)
 
 // layout is the template of pages.
 //
@@ -43,7 +48,7 @@ const contentsFrom = 6
 type page struct {
 	*Document
 	Style    template.CSS
-	Script   template.JS // empty: the page has no figures
+	Script   template.JS // empty: the page has neither figures nor tables
 	Parts    []part
 	Contents []part // sections in the table of contents
 }
@@ -74,7 +79,7 @@ func (d *Document) HTML(w io.Writer) error {
 	if len(p.Contents) < contentsFrom {
 		p.Contents = nil
 	}
-	if len(d.Figures()) > 0 {
+	if script := d.script(); script != "" {
 		p.Script = template.JS("//<![CDATA[\n" + script + "//]]>") // keeps the page valid XML
 	}
 	var b strings.Builder
@@ -83,6 +88,24 @@ func (d *Document) HTML(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, clean(b.String()))
 	return err
+}
+
+// script returns the scripts that the page needs.
+func (d *Document) script() string {
+	tables := false
+	for _, s := range d.Sections {
+		for _, b := range s.Blocks {
+			_, is := b.(*Table)
+			tables = tables || is
+		}
+	}
+	switch {
+	case len(d.Figures()) > 0:
+		return tableScript + networkScript + figureScript
+	case tables:
+		return tableScript
+	}
+	return ""
 }
 
 func svg(f plot.Drawing) (template.HTML, error) {

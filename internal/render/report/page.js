@@ -1,8 +1,7 @@
 // Makes the figures of a report interactive: values at the pointer, zooming in time in all
-// figures at once, hiding series, selecting the measure that colours the fabric. The page is
-// complete without it. Values are computed from the paths of figures and the ends of their axes.
+// figures at once, hiding series. network.js has the fabric, tables.js the tables. The page is
+// complete without them. Values are computed from the paths of figures and the ends of their axes.
 (() => {
-'use strict';
 const svgNS = 'http://www.w3.org/2000/svg';
 const thousands = {0: [0, ['', 'k', 'M', 'G', 'T']], 3: [-12, [' ps', ' ns', ' us', ' ms', ' s']], 4: [0, [' B', ' KB', ' MB', ' GB', ' TB']],
   5: [0, [' bps', ' Kbps', ' Mbps', ' Gbps', ' Tbps']]};
@@ -265,28 +264,6 @@ for (const entry of document.querySelectorAll('.xoff .entry')) {
   });
 }
 
-for (const net of document.querySelectorAll('.xoff.net')) {
-  const scales = [...net.querySelectorAll('.scale')], ways = [...net.querySelectorAll('.way')], after = net.querySelector('.about');
-  const widths = after.dataset.w.split(' '), nothing = +after.dataset.c, pick = document.createElement('div');
-  pick.className = 'pick';
-  scales.forEach((scale, k) => {
-    const b = document.createElement('button');
-    b.textContent = scale.dataset.n;
-    b.setAttribute('aria-pressed', k === 0);
-    b.onclick = () => {
-      [...pick.children].forEach((c, i) => c.setAttribute('aria-pressed', i === k));
-      scales.forEach((s, i) => { s.style.display = i === k ? '' : 'none'; });
-      for (let at = 0; at < widths.length; at++) for (const w of ways) if (+w.dataset.l[k] === at) {
-        w.setAttribute('class', 'way s' + (nothing + at));
-        w.setAttribute('stroke-width', widths[at]);
-        if (w.parentNode === net) net.insertBefore(w, after);
-      }
-    };
-    pick.append(b);
-  });
-  net.before(pick);
-  net.addEventListener('pointermove', e => { const t = e.target.closest('[data-n]:not(.scale)'); tell(e, t && [t.dataset.n, ...t.dataset.t.split('; ')]); });
-  net.addEventListener('pointerleave', () => tell());
-}
+for (const net of document.querySelectorAll('.xoff.net')) xoff.network(net, {tell, make});
 document.documentElement.classList.add('live');
 })();

@@ -92,11 +92,13 @@ func (r *Run) network(list []direction, pools []pool, use *schemes, e *explain.E
 	paused := slices.ContainsFunc(list, func(w direction) bool { return w.blocked > 0 })
 	n.Shape, n.Columns = use.fabricShape()
 	n.Measures = []plot.Measure{
-		{Name: "paused time", Unit: plot.Seconds}, {Name: "utilisation", Unit: plot.Share, Max: 1},
-		{Name: "dropped", Unit: plot.Plain}, {Name: "marked", Unit: plot.Plain},
+		{Name: "paused time", Title: n.Title, Unit: plot.Seconds},
+		{Name: "utilisation", Title: "How busy links were", Unit: plot.Share, Max: 1},
+		{Name: "dropped", Title: "Where frames were dropped", Unit: plot.Plain},
+		{Name: "marked", Title: "Where frames were marked", Unit: plot.Plain},
 	}
 	if !paused {
-		n.Title = "The fabric"
+		n.Title = "How busy links were"
 	}
 	switches := make(map[string]string)
 	for _, p := range pools {

@@ -4,7 +4,7 @@ const wrong = window.wrong, did = [];
 const check = (ok, text) => { did.push(text); if (!ok) wrong.push(text); };
 const seen = e => e.getClientRects().length > 0;
 const all = (what, from = document) => [...from.querySelectorAll(what)].filter(seen);
-const tip = document.querySelector('.tip'), bar = document.querySelector('.bar');
+const tip = document.querySelector('.tip'), bar = document.querySelector('.bar'); // none on a page without figures
 
 // Legible: text sizes, contrast, no horizontal scrolling of the page.
 check(document.documentElement.scrollWidth <= innerWidth, 'the page is not wider than the window');
@@ -84,17 +84,82 @@ if (entry) {
   check(series.every(s => getComputedStyle(s).display !== 'none'), 'Enter shows it again');
 }
 
+// A fabric: measures, title, search, zoom and pan.
 const net = all('.net')[0];
 if (net) {
-  const ways = [...net.querySelectorAll('.way')], buttons = [...net.previousElementSibling.querySelectorAll('button')];
+  const ways = [...net.querySelectorAll('.way')], tools = net.previousElementSibling, map = net.querySelector('.map');
+  const choices = [...tools.querySelectorAll('button[aria-pressed]')], tool = name => tools.querySelector(`[aria-label="${name}"]`);
   const was = ways.map(w => w.getAttribute('class')).join(), scale = () => all('.scale', net).map(s => s.dataset.n).join();
-  check(scale() === buttons[0].textContent, 'the fabric shows one scale: ' + scale());
-  buttons[1].click();
-  check(ways.map(w => w.getAttribute('class')).join() !== was && scale() === buttons[1].textContent, 'a button selects another measure');
-  buttons[0].click();
-  check(ways.map(w => w.getAttribute('class')).join() === was, 'the first button restores the first measure');
+  check(scale() === choices[0].textContent, 'the fabric shows one scale: ' + scale());
+  check([...map.querySelectorAll('.node')].every(n => n.getBoundingClientRect().right <= innerWidth + 1), 'the fabric is not wider than the window');
+  if (choices.length > 1) {
+    choices[1].click();
+    const heading = net.querySelector('.heading').textContent.trim();
+    check(scale() === choices[1].textContent, 'a button selects another measure');
+    check(heading === all('.scale', net)[0].dataset.h, 'the title follows the measure: ' + heading);
+    choices[0].click();
+    check(ways.map(w => w.getAttribute('class')).join() === was, 'the first button restores the first measure');
+  }
   ways[0].dispatchEvent(new PointerEvent('pointermove', {clientX: 5, clientY: 5, bubbles: true}));
   check(!tip.hidden && tip.textContent.includes(ways[0].dataset.n), 'the pointer over a link shows its name: ' + tip.textContent);
+  net.dispatchEvent(new PointerEvent('pointerleave'));
+  const state = () => map.getAttribute('transform'), k = () => +/scale\((.*)\)/.exec(state())[1], whole = state(), fit = k();
+  tool('zoom in').click();
+  check(k() > fit, 'a button zooms in: ' + state());
+  const closer = state(), r = net.getBoundingClientRect(), x = r.left + r.width / 2, y = r.bottom - 40;
+  const pointer = (kind, dx) => net.dispatchEvent(new PointerEvent(kind, {clientX: x + dx, clientY: y, bubbles: true, button: 0, pointerId: 7}));
+  pointer('pointerdown', 0);
+  pointer('pointermove', 40);
+  pointer('pointermove', -60);
+  pointer('pointerup', -60);
+  check(state() !== closer && Math.abs(k() - +/scale\((.*)\)/.exec(closer)[1]) < 1e-9, 'dragging moves the map');
+  net.dispatchEvent(new WheelEvent('wheel', {clientX: x, clientY: y, deltaY: -100, ctrlKey: true, bubbles: true, cancelable: true}));
+  check(k() > +/scale\((.*)\)/.exec(closer)[1], 'the wheel with Ctrl zooms in');
+  tool('show the whole fabric').click();
+  check(state() === whole, 'a button shows the whole fabric');
+  const find = tools.querySelector('input[type=search]'), nodes = [...map.querySelectorAll('.node')], some = nodes.at(-1).dataset.n;
+  find.value = some;
+  find.dispatchEvent(new Event('input'));
+  const hit = [...map.querySelectorAll('.hit')];
+  check(hit.length > 0 && hit.every(h => h.dataset.n.includes(some)), 'search marks ' + some);
+  const at = hit.find(h => h.dataset.n === some).getBoundingClientRect(), frame = net.getBoundingClientRect();
+  check(at.left >= frame.left - 1 && at.right <= frame.right + 1 && at.top >= frame.top && at.bottom <= frame.bottom + 1 && k() > 0.999, 'search shows ' + some + ' at ' + state());
+  find.value = 'nothing has this name';
+  find.dispatchEvent(new Event('input'));
+  check(!map.querySelector('.hit') && tools.querySelector('[role=status]').textContent === '0 found', 'search finds nothing');
+  find.value = '';
+  find.dispatchEvent(new Event('input'));
+  const from = performance.now();
+  for (let i = 0; i < 20; i++) { tool(i % 2 ? 'zoom out' : 'zoom in').click(); net.getBoundingClientRect(); }
+  check((performance.now() - from) / 20 < 100, 'a step of zooming is fast: ' + (performance.now() - from) / 20);
+  tool('show the whole fabric').click();
+}
+
+// Tables: sorting both ways by every column, and filtering.
+const sortable = all('table').filter(t => t.tBodies[0].rows.length > 1);
+for (const table of sortable.slice(0, 4)) {
+  const heads = [...table.tHead.rows[0].cells], texts = i => [...table.tBodies[0].rows].map(r => r.cells[i].textContent.trim());
+  heads.slice(0, 5).forEach((head, i) => {
+    const before = texts(i).sort().join('|');
+    head.querySelector('.sort').click();
+    const up = texts(i);
+    check(head.getAttribute('aria-sort') === 'ascending' && [...up].sort().join('|') === before, 'a click sorts by ' + head.textContent);
+    const numbers = up.map(t => t === '=' ? NaN : xoff.value(t)).filter(n => !isNaN(n));
+    if (!up.includes('=')) check(numbers.every((n, j) => !j || n >= numbers[j - 1]), 'numbers are in order: ' + numbers.slice(0, 8));
+    head.querySelector('.sort').click();
+    check(head.getAttribute('aria-sort') === 'descending', 'another click reverses');
+  });
+}
+const line = all('.filter')[0];
+if (line) {
+  const rows = [...line.nextElementSibling.querySelectorAll('tbody tr')], find = line.querySelector('input'), word = rows[1].cells[0].textContent.trim();
+  find.value = word;
+  find.dispatchEvent(new Event('input'));
+  const left = rows.filter(seen);
+  check(left.length > 0 && left.length < rows.length && left.every(r => r.textContent.includes(word)), `the filter ${word} leaves ${left.length} of ${rows.length} rows`);
+  find.value = '';
+  find.dispatchEvent(new Event('input'));
+  check(rows.every(seen), 'an empty filter shows all rows');
 }
 check(performance.getEntriesByType('resource').length === 0, 'the page loads nothing');
 check(matchMedia('(prefers-color-scheme:dark)').matches === (light(paper(document.body)) < 0.2), 'the page follows the preference for light or dark');
