@@ -47,13 +47,14 @@ func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
 // Each mutant has one mistake in the path of plain switches.
 func TestDeepMistakesInPlainSwitchesAreCaught(t *testing.T) {
 	for _, m := range []struct{ name, function, right, wrong string }{
+		{"all frames are admitted", "Switch.forwardPlain", " || !s.fast.admits(l, in, class, units.Bytes(size))", ""},
 		{"receivers do not see departures", "Switch.txDonePlain", "s.releasedPlain(now, in, p, slot, f)", "_ = now"},
 		{"stored frames are not marked", "Switch.txDonePlain", "s.mark(now, p, f)", "_ = now"},
 		{"the peak is forgotten", "Ledger.ChargeShared", "max(l.peakAll, l.stored)", "l.stored"},
 		{"bytes outside the shared segment are released from it", "Ledger.ReleaseShared", "l.mixed[in]>>(class&7)&1 != 0 || left < 0", "left < 0"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			mutant.MustCatch(t, m.function, m.right, m.wrong, "-run=^TestPlainSwitchesChangeNothing$", ".")
+			mutant.MustCatch(t, m.function, m.right, m.wrong, "-run=^(TestPlainSwitchesChangeNothing|TestPlainSwitchUnderCongestion)$", ".", "../dataplane")
 		})
 	}
 }
