@@ -48,9 +48,19 @@ type plan struct {
 
 // scene lays out and draws a figure.
 func (f *Figure) scene(m medium) *scene {
+	if m == wide {
+		f = f.fit()
+	}
+	return f.layout(m)
+}
+
+func (f *Figure) layout(m medium) *scene {
 	columns, width, height := f.sizes(m)
-	s := &scene{title: f.Title, inline: m != wide}
-	s.width = 2*margin + float64(columns)*width + float64(columns-1)*gap
+	s := &scene{title: f.Title, inline: m != wide, margin: margin}
+	if m == wide && f.Print != nil {
+		s.margin, s.printed = printMargin, true
+	}
+	s.width = 2*s.margin + float64(columns)*width + float64(columns-1)*gap
 	looks := newLooks(f)
 
 	plans := make([]*plan, len(f.Panels))
@@ -62,10 +72,10 @@ func (f *Figure) scene(m medium) *scene {
 		lefts[i%columns] = max(lefts[i%columns], p.leftRoom())
 	}
 
-	y := margin
-	for _, line := range wrap(f.Title, styleTitle, s.width-2*margin) {
+	y := s.margin
+	for _, line := range wrap(f.Title, styleTitle, s.width-2*s.margin) {
 		y += 16
-		s.write(line, margin, y, styleTitle, start)
+		s.write(line, s.margin, y, styleTitle, start)
 		y += 4
 	}
 	if !f.Wide {
@@ -84,23 +94,25 @@ func (f *Figure) scene(m medium) *scene {
 			y += gap
 		}
 	}
-	s.height = y + margin - 4
+	s.height = y + s.margin
+	if !s.printed {
+		s.height -= 4
+	}
 	return s
 }
 
 // sizes returns the number of columns, and the width and height of a panel.
 func (f *Figure) sizes(m medium) (columns int, width, height float64) {
-	columns = f.Columns
-	if columns < 1 {
-		columns = min(len(f.Panels), 3)
-	}
-	columns = max(min(columns, len(f.Panels)), 1)
+	columns = f.columns()
 	low := plotHeights[len(plotHeights)-1]
 	switch {
 	case m == narrow:
 		return 1, narrowScreen - 2*margin, low
 	case f.Wide:
 		return 1, pageWidth - 2*margin, low
+	}
+	if f.Print != nil {
+		return f.printed(columns)
 	}
 	kind := min(columns, len(panelWidths)) - 1
 	if height = f.Height; height == 0 {
@@ -109,13 +121,22 @@ func (f *Figure) sizes(m medium) (columns int, width, height float64) {
 	return columns, panelWidths[kind], height
 }
 
+// columns returns the number of panels side by side where there is room.
+func (f *Figure) columns() int {
+	columns := f.Columns
+	if columns < 1 {
+		columns = min(len(f.Panels), 3)
+	}
+	return max(min(columns, len(f.Panels)), 1)
+}
+
 // heading draws the title and the legend of one panel of a wide figure. It returns the looks
 // of the panel's series and the y coordinate below the legend.
 func (f *Figure) heading(s *scene, p *plan, y float64) (*looks, float64) {
 	one := &Figure{Panels: []Panel{*p.Panel}, Colours: f.Colours}
 	for _, line := range wrap(p.Title, stylePanel, p.width*0.92) { // widths of bold text differ most between fonts
 		y += 18
-		s.write(line, margin, y, stylePanel, start)
+		s.write(line, s.margin, y, stylePanel, start)
 	}
 	one.Panels[0].Title = ""
 	p.Panel = &one.Panels[0]
@@ -127,8 +148,8 @@ func (f *Figure) heading(s *scene, p *plan, y float64) (*looks, float64) {
 func (s *scene) row(row []*plan, lefts []float64, height, y float64) float64 {
 	titles := 0
 	for i, p := range row {
-		p.left = margin + float64(i)*(p.width+gap)
-		p.box.x0, p.box.x1 = p.left+lefts[i], p.left+p.width-rightEdge
+		p.left = s.margin + float64(i)*(p.width+gap)
+		p.box.x0, p.box.x1 = p.left+lefts[i], p.left+p.width-p.rightRoom()
 		p.title = wrap(p.Title, stylePanel, p.width)
 		titles = max(titles, len(p.title))
 	}
@@ -145,10 +166,8 @@ func (s *scene) row(row []*plan, lefts []float64, height, y float64) float64 {
 // leftRoom returns the width left of the data, for the label and numbers of the y axis.
 func (p *plan) leftRoom() float64 {
 	room := 0.0
-	if p.Kind == Spans {
-		for _, c := range p.Categories {
-			room = max(room, styleTick.widthOf(c))
-		}
+	for _, r := range p.rows() {
+		room = max(room, styleTick.widthOf(r))
 	}
 	for _, t := range p.y.ticks {
 		room = max(room, styleTick.widthOf(t.label))
@@ -158,6 +177,21 @@ func (p *plan) leftRoom() float64 {
 		room += 20
 	}
 	return room
+}
+
+// rows returns the names left of the data.
+func (p *Panel) rows() []string {
+	switch p.Kind {
+	case Spans:
+		return p.Categories
+	case Heat:
+		var names []string
+		for i := range p.Series {
+			names = append(names, p.Series[i].Name)
+		}
+		return names
+	}
+	return nil
 }
 
 // slack allows for fonts that are wider than the embedded ones.
@@ -170,7 +204,7 @@ func (p *plan) place() {
 	for _, n := range p.Notes {
 		p.notes = append(p.notes, wrap(n, styleNote, p.width)...)
 	}
-	if p.Kind != Bars {
+	if !p.Kind.grouped() {
 		// Reduce the number of ticks until their labels fit.
 		for n := max(int(width/42), 2); ; n-- {
 			p.x = newAxis(p.xAxis(), p.xDemand(n))
@@ -217,7 +251,7 @@ func (p *plan) below() float64 {
 		for _, c := range p.Categories {
 			room = max(room, styleTick.widthOf(c)*slack+10)
 		}
-	case p.Kind == Bars:
+	case p.Kind.grouped():
 		for _, lines := range p.categories {
 			room = max(room, 6+13*float64(len(lines)))
 		}
@@ -242,7 +276,7 @@ func (f *Figure) legend(s *scene, l *looks, y float64) float64 {
 		p := &f.Panels[i]
 		for j := range p.Series {
 			known := slices.ContainsFunc(entries, func(e entry) bool { return e.series.Name == p.Series[j].Name })
-			if name := p.Series[j].Name; name != "" && !known {
+			if name := p.Series[j].Name; name != "" && !known && p.Kind != Heat {
 				entries = append(entries, entry{p.Kind, &p.Series[j]})
 			}
 		}
@@ -251,16 +285,16 @@ func (f *Figure) legend(s *scene, l *looks, y float64) float64 {
 		return y
 	}
 	const space = 22.0
-	x := margin
+	x := s.margin
 	y += 20
 	for _, e := range entries {
 		sample := 30.0
-		if e.kind == Bars || e.kind == Spans {
+		if e.kind == Bars || e.kind == Spans || e.kind == Boxes {
 			sample = 22
 		}
 		width := sample + 6 + styleLegend.widthOf(e.series.Name)*slack
-		if x > margin && x+width > s.width-margin {
-			x, y = margin, y+19
+		if x > s.margin && x+width > s.width-s.margin {
+			x, y = s.margin, y+19
 		}
 		s.entry(e.series.Name)
 		e.series.sample(s, e.kind, l.byName[e.series.Name], x, y-4, sample)
@@ -293,8 +327,11 @@ func wrap(text string, t textStyle, width float64) []string {
 
 // vertical computes the y axis. Panels of spans have rows instead.
 func (p *plan) vertical(height float64) axis {
-	if p.Kind == Spans {
+	switch p.Kind {
+	case Spans:
 		return axis{lo: 0, hi: float64(max(len(p.Categories), 1))}
+	case Heat:
+		return axis{lo: 0, hi: float64(max(len(p.Series), 1)), label: p.Y.Label}
 	}
 	return newAxis(p.yAxis(), p.yDemand(height))
 }

@@ -279,6 +279,10 @@ func (d *Series) sample(s *scene, kind Kind, k look, x, y, width float64) {
 		s.rect(k.ink, x, y-6, x+width, y+6)
 		return
 	}
+	if kind == Boxes {
+		d.Boxes[0].frame(s, k, box{x, y - 6, x + width, y + 6})
+		return
+	}
 	if kind == Bars {
 		hatched(s, k, box{x, y - 6, x + width, y + 6})
 		return

@@ -113,6 +113,9 @@ func (n *Network) Inline(w io.Writer) error { return n.scene(true).svg(w, false)
 // PNG writes the drawing on a white background.
 func (n *Network) PNG(w io.Writer) error { return n.scene(false).png(w) }
 
+// PDF writes the drawing as a page of its size.
+func (n *Network) PDF(w io.Writer) error { return n.scene(false).pdf(w) }
+
 // lineWidths are the widths of directions by level, which distinguish them without colour.
 var lineWidths = [levels + 1]float64{1.2, 2, 2.6, 3.2, 4, 5}
 

@@ -28,7 +28,7 @@ func (s *scene) only(class string) string {
 	return ""
 }
 
-var kindNames = [...]string{Lines: "lines", Bars: "bars", CDF: "cdf", Spans: "spans"}
+var kindNames = [...]string{Lines: "lines", Bars: "bars", CDF: "cdf", Spans: "spans", Boxes: "boxes", Heat: "heat"}
 
 // panel begins a panel. Its attributes are the kind, the data area and the axes. An axis has
 // its ends, 1 if it is logarithmic, and its unit; the x axis also has 1 if panels share it.
@@ -39,7 +39,7 @@ func (s *scene) panel(p *plan) {
 	b := p.box
 	attr := fmt.Sprintf(`data-k="%s" data-b="%s %s %s %s" data-x="%s %d" data-y="%s"`, kindNames[p.Kind],
 		units(b.x0), units(b.y0), units(b.x1), units(b.y1), axisData(&p.x, p.X.Unit), truth(p.X.Common), axisData(&p.y, p.yAxis().Unit))
-	if p.Kind == Bars || p.Kind == Spans {
+	if p.Kind.grouped() || p.Kind == Spans {
 		attr += ` data-c="` + escape(strings.Join(p.Categories, "\n")) + `"`
 	}
 	s.tag(`<g class="panel" ` + attr + `>`)

@@ -45,6 +45,8 @@ var ramp = [levels + 1]tone{
 
 func (i ink) tone() tone {
 	switch {
+	case i >= inkHeat:
+		return heatTones()[i-inkHeat]
 	case i >= inkRamp && i <= inkRamp+levels:
 		return ramp[i-inkRamp]
 	case i >= inkData && i < inkRamp:

@@ -34,6 +34,11 @@ func (p *Panel) yDemand(height float64) demand {
 				d.values = append(d.values, lo, hi)
 			}
 		}
+		for _, b := range s.Boxes {
+			if b.known() {
+				d.values = append(d.values, b.Low, b.High)
+			}
+		}
 		if p.Kind == CDF && s.Y == nil && len(s.X) > 0 {
 			d.values = append(d.values, 1, 1/float64(len(s.X)))
 		}
@@ -108,6 +113,10 @@ func (p *plan) draw(s *scene, l *looks) {
 		empty = !p.bars(s, l)
 	case Spans:
 		empty = !p.spans(s, l)
+	case Boxes:
+		empty = !p.boxes(s, l)
+	case Heat:
+		empty = !p.heat(s)
 	}
 	if empty {
 		s.write("no data", (b.x0+b.x1)/2, (b.y0+b.y1)/2, styleLabel, middle)
@@ -169,14 +178,13 @@ func (p *plan) labels(s *scene) {
 	for i, n := range p.notes {
 		s.write(n, p.left, bottom+14*float64(i+1), styleNote, start)
 	}
-	if p.Kind == Spans {
-		for i, c := range p.Categories {
-			s.write(c, b.x0-7, b.y0+float64(rowHeight*(float64(i)+0.5))+4.5, styleTick, end)
-		}
+	rows := p.rows()
+	for i, r := range rows {
+		s.write(r, b.x0-7, b.y0+(b.y1-b.y0)*(float64(i)+0.5)/float64(len(rows))+4.5, styleTick, end)
 	}
 	slot := (b.x1 - b.x0) / float64(max(len(p.Categories), 1))
 	for i, c := range p.Categories {
-		if p.Kind != Bars {
+		if !p.Kind.grouped() {
 			break
 		}
 		x := b.x0 + slot*(float64(i)+0.5)

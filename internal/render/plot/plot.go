@@ -17,6 +17,8 @@ type Figure struct {
 	// Height is the height of the data area of panels, in pixels; 0: by the number of
 	// columns. Panels on a narrow screen ignore it.
 	Height float64
+	// Print is the size on paper, for SVG, PDF and PNG; nil: by the number of panels.
+	Print *Print
 	// Colours returns the colour of a series by its lower-case name or first word. Other
 	// series take free colours. It may be nil.
 	Colours func(name string) (Colour, bool)
@@ -28,6 +30,7 @@ type Drawing interface {
 	SVG(w io.Writer) error
 	Inline(w io.Writer) error
 	PNG(w io.Writer) error
+	PDF(w io.Writer) error
 }
 
 // Heading returns the title.
@@ -51,14 +54,22 @@ const (
 	// from the top. The spans of a row are in order of X. Low and High are bounds of a
 	// span's free end, drawn as error bars. Points draws ticks at X instead of spans.
 	Spans
+	// Boxes draws groups of boxes: box i of a series belongs to category i.
+	Boxes
+	// Heat draws a table of coloured cells: a series is a row, with a value of Y per
+	// category. Z is the axis of the colours. It is for files: pages lack its colours.
+	Heat
 )
+
+// grouped reports whether the x axis has categories.
+func (k Kind) grouped() bool { return k == Bars || k == Boxes || k == Heat }
 
 // Panel is one coordinate system.
 type Panel struct {
 	Title      string
 	Kind       Kind
-	X, Y       Axis
-	Categories []string // for Bars and Spans
+	X, Y, Z    Axis
+	Categories []string // for Bars, Spans, Boxes and Heat
 	Series     []Series
 	Notes      []string // small print below the panel
 }
@@ -99,8 +110,12 @@ type Series struct {
 	Low, High []float64
 	Until     []float64 // ends of Spans
 	Labels    []string  // texts beside the points of Lines; may be shorter than X
+	Boxes     []Box     // of Boxes, one per category
 	Style     Style
 }
+
+// Box summarises a distribution by quantiles, in ascending order. NaN is unknown.
+type Box struct{ Low, Q1, Median, Q3, High float64 }
 
 // Style overrides the look that the name of a series selects. The zero value overrides
 // nothing.
@@ -143,5 +158,16 @@ func (f *Figure) Inline(w io.Writer) error {
 	return s.svg(w, false)
 }
 
-// PNG writes the figure on a white background, at twice the resolution of the SVG.
-func (f *Figure) PNG(w io.Writer) error { return f.scene(wide).png(w) }
+// PNG writes the figure on a white background, at twice the resolution of the SVG, and with
+// Print at 300 pixels per inch.
+func (f *Figure) PNG(w io.Writer) error {
+	s := f.scene(wide)
+	if f.Print != nil {
+		const perInch, pointsPerInch = 300, 72
+		s.enlarge(perInch * pointsPerPixel / pointsPerInch / scale)
+	}
+	return s.png(w)
+}
+
+// PDF writes the figure as a page of its size.
+func (f *Figure) PDF(w io.Writer) error { return f.scene(wide).pdf(w) }

@@ -32,6 +32,7 @@ const (
 	inkData             // first colour of the palette; the others follow
 	inkRamp  = ink(100) // value 0 of the ramp; the levels follow
 	inkBad   = ink(110) // faults and highlights
+	inkHeat  = ink(120) // lowest value of Heat; the levels follow
 )
 
 // shape is a path, filled or stroked, or a text.
@@ -65,10 +66,13 @@ const (
 // scene is a drawing: shapes in drawing order.
 type scene struct {
 	width, height float64
+	margin        float64
+	printed       bool // has a size on paper
 	title         string
 	class         string // additional class of the SVG element
 	inline        bool   // for a page, with data for its script
 	ramp          bool   // uses the ramp
+	heat          bool   // uses the colours of Heat
 	shapes        []shape
 }
 

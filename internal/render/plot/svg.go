@@ -15,7 +15,11 @@ func (s *scene) svg(w io.Writer, alone bool) error {
 	var b bytes.Buffer
 	width, height := units(s.width), units(s.height)
 	class := strings.TrimSpace("xoff " + s.class)
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="%s" role="img" viewBox="0 0 %s %s" width="%s" height="%s">`+"\n", class, width, height, width, height)
+	shown := [2]string{width.String(), height.String()}
+	if s.printed {
+		shown = [2]string{units(s.width*pointsPerPixel).String() + "pt", units(s.height*pointsPerPixel).String() + "pt"}
+	}
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="%s" role="img" viewBox="0 0 %s %s" width="%s" height="%s">`+"\n", class, width, height, shown[0], shown[1])
 	if s.title != "" {
 		fmt.Fprintf(&b, "<title>%s</title>\n", escape(s.title))
 	}
@@ -23,6 +27,9 @@ func (s *scene) svg(w io.Writer, alone bool) error {
 		sheet := css()
 		if s.ramp {
 			sheet += rampCSS()
+		}
+		if s.heat {
+			sheet += heatCSS()
 		}
 		fmt.Fprintf(&b, "<style>%s</style>\n", escape(sheet))
 		fmt.Fprintf(&b, `<rect class="f%d" width="%s" height="%s"/>`+"\n", inkPaper, width, height)
