@@ -1,9 +1,11 @@
 package reproduce
 
 import (
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"os"
 	"slices"
 
 	"github.com/xoff-net/xoff/internal/render/report"
@@ -200,4 +202,38 @@ func (e *Experiment) Cost(scale string) (points int, seconds float64) {
 	}
 	points = len(e.positions(scale)) * e.Scale(scale).Seeds
 	return points, float64(points) * e.Scale(scale).Seconds
+}
+
+// LoadFile reads a file of stored results, and returns its experiment if it is built in.
+func LoadFile(path string) (*Result, *Experiment, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	head := &Result{}
+	if err := json.Unmarshal(data, head); err != nil || head.Experiment == "" {
+		return nil, nil, fmt.Errorf("%s has no stored results (expected a file of `xoff reproduce --save`)", path)
+	}
+	r, err := load(path, head.Experiment, head.Scale)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := BuiltIn()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range all {
+		if e.ID == r.Experiment {
+			return r, e, nil
+		}
+	}
+	return r, nil, nil
+}
+
+// Label returns the title and unit of a metric, or empty texts if there is no such metric.
+func (e *Experiment) Label(metric string) (title, unit string) {
+	if m := e.metric(metric); m != nil {
+		return m.Title, m.Unit
+	}
+	return "", ""
 }

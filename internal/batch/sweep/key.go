@@ -114,8 +114,8 @@ func folderName(axes []Axis, p *Point) string {
 	for _, a := range axes {
 		keys = append(keys, a.Key)
 	}
-	for i, k := range shortKeys(keys) {
-		parts = append(parts, k+"="+shortValue(p.Values[i]))
+	for i, k := range ShortKeys(keys) {
+		parts = append(parts, k+"="+ShortValue(p.Values[i]))
 	}
 	parts = append(parts, fmt.Sprintf("seed=%d", p.Seed))
 	name := strings.Map(func(r rune) rune {

@@ -8,9 +8,9 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// shortKeys shortens keys to their unique last parts: cc for hosts.cc.name, policy.alpha
+// ShortKeys shortens keys to their unique last parts: cc for hosts.cc.name, policy.alpha
 // if another alpha is varied.
-func shortKeys(keys []string) []string {
+func ShortKeys(keys []string) []string {
 	var paths [][]string
 	for _, k := range keys {
 		paths = append(paths, strings.Split(strings.TrimSuffix(k, ".name"), "."))
@@ -32,9 +32,9 @@ func others(list [][]string, but int) [][]string {
 	return append(slices.Clone(list[:but]), list[but+1:]...)
 }
 
-// shortValue writes a scheme as its flag does, dcqcn:g=0.1 for {name: dcqcn, g: 0.1}, and
+// ShortValue writes a scheme as its flag does, dcqcn:g=0.1 for {name: dcqcn, g: 0.1}, and
 // returns other values unchanged.
-func shortValue(value string) string {
+func ShortValue(value string) string {
 	if !strings.HasPrefix(value, "{") {
 		return value
 	}
@@ -56,8 +56,8 @@ func shortValue(value string) string {
 // label describes the keys and values of a variant: cc=dcqcn policy=dt.
 func label(keys, values []string) string {
 	var pairs []string
-	for i, k := range shortKeys(keys) {
-		pairs = append(pairs, k+"="+shortValue(values[i]))
+	for i, k := range ShortKeys(keys) {
+		pairs = append(pairs, k+"="+ShortValue(values[i]))
 	}
 	return strings.Join(pairs, " ")
 }

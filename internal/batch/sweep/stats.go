@@ -24,7 +24,7 @@ func sampleOf(v []float64) (Sample, bool) {
 	}
 	s := Sample{N: len(v), Mean: round(mean(v)), Min: slices.Min(v), Max: slices.Max(v)}
 	if s.N > 1 {
-		s.Half = round(studentT(float64(s.N-1)) * math.Sqrt(variance(v)) / math.Sqrt(float64(s.N)))
+		s.Half = round(StudentT(float64(s.N-1)) * math.Sqrt(variance(v)) / math.Sqrt(float64(s.N)))
 	}
 	return s, true
 }
@@ -90,12 +90,12 @@ func differenceOf(a, b seeded) Difference {
 		for i := range diffs {
 			diffs[i] = a.values[i] - b.values[i]
 		}
-		half = studentT(float64(len(diffs)-1)) * math.Sqrt(variance(diffs)) / math.Sqrt(float64(len(diffs)))
+		half = StudentT(float64(len(diffs)-1)) * math.Sqrt(variance(diffs)) / math.Sqrt(float64(len(diffs)))
 	} else {
 		va, vb := variance(a.values)/float64(len(a.values)), variance(b.values)/float64(len(b.values))
 		if va+vb > 0 {
 			freedom := (va + vb) * (va + vb) / (va*va/float64(len(a.values)-1) + vb*vb/float64(len(b.values)-1))
-			half = studentT(freedom) * math.Sqrt(va+vb)
+			half = StudentT(freedom) * math.Sqrt(va+vb)
 		}
 	}
 	d.Low, d.High = round(d.Mean-half), round(d.Mean+half)

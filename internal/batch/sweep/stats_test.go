@@ -30,7 +30,7 @@ func TestStudentT(t *testing.T) {
 		39.5: 2.02187261981460879, 40.5: 2.02029842818543365, 100: 1.98397151852355229, 1000: 1.96233908082640848,
 		8977: 1.96022828059402296, 100000: 1.95998770753460964,
 	} {
-		if got := studentT(freedom); math.Abs(got/want-1) > 1e-13 {
+		if got := StudentT(freedom); math.Abs(got/want-1) > 1e-13 {
 			t.Errorf("%g degrees of freedom: %.17g, want %.17g", freedom, got, want)
 		}
 	}

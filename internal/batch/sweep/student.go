@@ -5,13 +5,13 @@ import "math"
 // confidence is the probability that an interval covers the mean.
 const confidence = 0.95
 
-// normalQuantile is studentT for infinite degrees of freedom.
+// normalQuantile is StudentT for infinite degrees of freedom.
 const normalQuantile = 1.959963984540054
 
-// studentT returns t such that a variable with Student's distribution lies within ±t with
+// StudentT returns t such that a variable with Student's distribution lies within ±t with
 // a probability of 95 %, for at least one degree of freedom. The relative error is below
 // 1e-13.
-func studentT(freedom float64) float64 {
+func StudentT(freedom float64) float64 {
 	// The tail is convex and t is above the normal quantile, so Newton's method
 	// approaches t from below.
 	for t := normalQuantile; ; {

@@ -142,7 +142,7 @@ func (t *Table) Cells(chosen []string) *Sheet {
 	for _, a := range t.Axes {
 		keys = append(keys, a.Key)
 	}
-	s.Head = shortKeys(keys)
+	s.Head = ShortKeys(keys)
 	groups := t.Groups()
 	if len(groups) < len(t.Rows) {
 		s.Head = append(s.Head, "seeds")
@@ -151,7 +151,7 @@ func (t *Table) Cells(chosen []string) *Sheet {
 	for _, g := range groups {
 		var line []string
 		for _, v := range g.Values {
-			line = append(line, shortValue(v))
+			line = append(line, ShortValue(v))
 		}
 		if trouble := t.trouble(&g); trouble != "" {
 			s.Trouble = append(s.Trouble, append(slices.Clone(line), trouble))

@@ -205,3 +205,9 @@ func join(path, name string) string {
 	}
 	return path + "." + name
 }
+
+// Key returns the value of a key of the resolved scenario, such as switch.policy.name.
+func (v *Variant) Key(name string) (string, bool) {
+	value, ok := v.keys[name]
+	return value, ok
+}

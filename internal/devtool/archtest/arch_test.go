@@ -32,6 +32,7 @@ var layers = [][]string{
 	{"run", "conformance", "internal/devtool/bench"},
 	{"internal/interop/publicsim", "internal/batch/sweep"},
 	{"internal/batch/remote", "internal/batch/reproduce", "internal/batch/sweepreport"},
+	{"internal/batch/chart"},
 	{"cli"},
 	{"cmd/xoff", "cmd/xoff-hub", "internal/devtool/archtest", "internal/devtool/docfig", "internal/devtool/pgo", "internal/devtool/release"},
 }

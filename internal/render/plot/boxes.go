@@ -1,8 +1,10 @@
 package plot
 
-// known reports whether all quantiles are finite.
+import "math"
+
+// known reports whether the box can be drawn. Its highest quantile may be +Inf: beyond the axis.
 func (b *Box) known() bool {
-	return finite(b.Low) && finite(b.Q1) && finite(b.Median) && finite(b.Q3) && finite(b.High)
+	return finite(b.Low) && finite(b.Q1) && finite(b.Median) && finite(b.Q3) && !math.IsNaN(b.High)
 }
 
 // boxes draws groups of boxes. It returns false if there is nothing to draw.
@@ -28,7 +30,7 @@ func (p *plan) boxes(s *scene, l *looks) bool {
 			}
 			any = true
 			v, half := &d.Boxes[c], width/2-min(width*0.1, 2)
-			low, high, q1, q3 := p.floorY(v.Low), p.floorY(v.High), p.floorY(v.Q1), p.floorY(v.Q3)
+			low, high, q1, q3 := p.floorY(v.Low), p.floorY(min(v.High, huge)), p.floorY(v.Q1), p.floorY(v.Q3)
 			end := min(cap, half)
 			s.add(shape{paths: [][]point{
 				{at(x, low), at(x, q1)}, {at(x, q3), at(x, high)},

@@ -36,7 +36,10 @@ func (p *Panel) yDemand(height float64) demand {
 		}
 		for _, b := range s.Boxes {
 			if b.known() {
-				d.values = append(d.values, b.Low, b.High)
+				d.values = append(d.values, b.Low, b.Q3)
+				if finite(b.High) {
+					d.values = append(d.values, b.High)
+				}
 			}
 		}
 		if p.Kind == CDF && s.Y == nil && len(s.X) > 0 {

@@ -114,7 +114,8 @@ type Series struct {
 	Style     Style
 }
 
-// Box summarises a distribution by quantiles, in ascending order. NaN is unknown.
+// Box summarises a distribution by quantiles, in ascending order. NaN is unknown;
+// High may be +Inf.
 type Box struct{ Low, Q1, Median, Q3, High float64 }
 
 // Style overrides the look that the name of a series selects. The zero value overrides

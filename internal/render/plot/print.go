@@ -113,3 +113,18 @@ func (s *scene) enlarge(by float64) {
 		sh.paths = paths
 	}
 }
+
+// PrintSize returns the width and height of the figure on paper, in points.
+func (f *Figure) PrintSize() (width, height float64) {
+	s := f.scene(wide)
+	return s.width * pointsPerPixel, s.height * pointsPerPixel
+}
+
+// PanelColumns returns the number of panels side by side.
+func (f *Figure) PanelColumns() int {
+	columns, _, _ := f.sizes(wide)
+	return columns
+}
+
+// Colour returns the colour of a series on a light page, such as #0072b2.
+func (f *Figure) Colour(series string) string { return newLooks(f).byName[series].ink.tone().light }
