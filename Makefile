@@ -21,5 +21,5 @@ instructions-record: ; .ci/instructions record
 profile: ; go test -trimpath ./internal/devtool/bench -run ^$$ -bench Fabric -benchtime 8x -o /dev/null -cpuprofile cmd/xoff/raw.pgo && go run ./internal/devtool/pgo < cmd/xoff/raw.pgo > cmd/xoff/default.pgo && rm cmd/xoff/raw.pgo
 figures: ; .ci/figures docs/img
 fidelity: ; go run ./cmd/xoff fidelity --render docs/fidelity.md && go run ./cmd/xoff fidelity sonic --quiet --render docs/fidelity-sonic.md
-docs: ; go test ./scenario -run DocsReference -rewrite && go test -tags deep ./cli -run 'DocsOutputs|DocsSee|DocsStart|DocsTutorial' -rewrite
+docs: ; go test ./scenario -run DocsReference -rewrite && go test -tags deep ./cli -run 'DocsOutputs|DocsSee|DocsStart|DocsPlot|DocsTutorial' -rewrite
 ci: ; .ci/run
