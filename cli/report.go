@@ -105,7 +105,7 @@ type figureFiles struct {
 
 func (f *figureFiles) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite the page of another comparison")
-	cmd.Flags().StringSliceVar(&f.formats, "figures", nil, "`FORMATS` in which every figure is also written to a file: svg, png or svg,png")
+	cmd.Flags().StringSliceVar(&f.formats, "figures", nil, "`FORMATS` in which every figure is also written to a file: svg, png, pdf, or several")
 }
 
 func (f *figureFiles) check() error { return wrap(exitInput, report.CheckFormats(f.formats)) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/internal/analysis/chips"
+	"github.com/xoff-net/xoff/internal/batch/chart"
 	"github.com/xoff-net/xoff/internal/batch/reproduce"
 	"github.com/xoff-net/xoff/internal/batch/sweep"
 	"github.com/xoff-net/xoff/run"
@@ -143,6 +144,10 @@ func complete(cmd *cobra.Command) {
 		completeFlag(cmd, s.Flag, schemeNames(s.Kind()))
 	}
 	completeWords(cmd, "metric", sweep.Candidates)
+	completeWords(cmd, "y", sweep.Candidates)
+	completeFlag(cmd, "kind", chart.Kinds)
+	completeFlag(cmd, "log", chart.Logs)
+	completeFlag(cmd, "format", plotFormats)
 	completePaths(cmd, "set")
 	completePaths(cmd, "vary")
 	completeFlag(cmd, "invariants", run.InvariantModes())

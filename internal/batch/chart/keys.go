@@ -48,7 +48,7 @@ func (d *Data) key(name string) (string, error) {
 			}
 		}
 	}
-	return "", registry.Unknown("key", name, known)
+	return "", registry.Unknown("key", name, short)
 }
 
 // shortKey returns the short name of a key.

@@ -31,6 +31,9 @@ const (
 	timeColumn  = "time_ps"
 )
 
+// unknownColumn is the error for a column that a table lacks.
+type unknownColumn struct{ error }
+
 // perRun reports whether the metric has one number per run.
 func (m *metric) perRun() bool { return m.table == "" }
 
@@ -110,7 +113,7 @@ func (d *Data) column(typed string) (*metric, error) {
 		}
 	}
 	if m.name == "" {
-		return nil, registry.Unknown("column of "+table, name, metrics.Titles(numeric))
+		return nil, &unknownColumn{registry.Unknown("column of "+table, name, metrics.Titles(numeric))}
 	}
 	return m, nil
 }
@@ -157,9 +160,10 @@ func (d *Data) choose(typed, kind string, p part) (*metric, error) {
 		return m, nil
 	}
 	c, wrong := d.column(typed)
+	_, hasTable := wrong.(*unknownColumn)
 	distributions := kind == "cdf" || kind == "box" || kind == "time"
 	switch {
-	case wrong != nil && (kind == "time" || strings.Contains(typed, ".") == false && distributions):
+	case wrong != nil && (kind == "time" || (hasTable || !strings.Contains(typed, ".")) && (distributions || kind == "" && d.records[0].stored == nil)):
 		return nil, wrong
 	case wrong != nil:
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/xoff-net/xoff/internal/render/report"
 )
@@ -204,6 +205,9 @@ func (e *Experiment) Cost(scale string) (points int, seconds float64) {
 	return points, float64(points) * e.Scale(scale).Seconds
 }
 
+// builtIn reads the experiments once.
+var builtIn = sync.OnceValues(BuiltIn)
+
 // LoadFile reads a file of stored results, and returns its experiment if it is built in.
 func LoadFile(path string) (*Result, *Experiment, error) {
 	data, err := os.ReadFile(path)
@@ -218,7 +222,7 @@ func LoadFile(path string) (*Result, *Experiment, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := BuiltIn()
+	all, err := builtIn()
 	if err != nil {
 		return nil, nil, err
 	}

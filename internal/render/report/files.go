@@ -13,13 +13,13 @@ import (
 )
 
 // drawings are the functions that write a figure, by file extension.
-var drawings = map[string]func(plot.Drawing, io.Writer) error{"svg": plot.Drawing.SVG, "png": plot.Drawing.PNG}
+var drawings = map[string]func(plot.Drawing, io.Writer) error{"svg": plot.Drawing.SVG, "png": plot.Drawing.PNG, "pdf": plot.Drawing.PDF}
 
 // CheckFormats returns an error for an unknown figure format.
 func CheckFormats(formats []string) error {
 	for _, ending := range formats {
 		if drawings[ending] == nil {
-			return registry.Unknown("figure format", ending, []string{"svg", "png"})
+			return registry.Unknown("figure format", ending, []string{"svg", "png", "pdf"})
 		}
 	}
 	return nil
