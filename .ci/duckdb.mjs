@@ -1,5 +1,5 @@
-// Run the SQL statements of docs/results.md on a folder of results and print their rows.
-// A statement that fails or returns no rows fails the check.
+// Run the SQL statements of a page or of a Python script on a folder of results and print
+// their rows. A statement that fails, or a query without rows, fails the check.
 //   node .ci/duckdb.mjs DOCS FOLDER
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,14 +7,15 @@ import { createRequire } from "node:module";
 const [docs, folder] = process.argv.slice(2);
 // The client is installed in the working directory, not next to this file.
 const { DuckDBInstance } = createRequire(process.cwd() + "/")("@duckdb/node-api");
-const block = readFileSync(docs, "utf8").match(/```sql\n([^]*?)```/);
-if (!block) throw new Error(`no SQL block in ${docs}`);
-const statements = block[1].split(";").map((s) => s.trim()).filter(Boolean);
+const sql = docs.endsWith(".py") ? /^[A-Z_]+ = """\n([^]*?)"""/gm : /```sql\n([^]*?)```/g;
+const blocks = [...readFileSync(docs, "utf8").matchAll(sql)];
+if (blocks.length === 0) throw new Error(`no SQL in ${docs}`);
+const statements = blocks.flatMap((block) => block[1].split(";")).map((s) => s.trim()).filter(Boolean);
 process.chdir(folder);
 const db = await (await DuckDBInstance.create(":memory:")).connect();
 for (const sql of statements) {
   const rows = (await db.runAndReadAll(sql)).getRowObjectsJson();
-  if (rows.length === 0) throw new Error(`no rows: ${sql}`);
+  if (rows.length === 0 && !sql.startsWith("CREATE")) throw new Error(`no rows: ${sql}`);
   console.log(sql);
   console.table(rows);
 }

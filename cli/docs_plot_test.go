@@ -106,3 +106,29 @@ func TestPlotPDF(t *testing.T) {
 		}
 	}
 }
+
+// The queries and functions of docs/notebook.md are those of docs/notebook.py, which CI runs
+// with DuckDB. With Python, DuckDB and pandas at hand the script runs here, too.
+func TestDocsNotebook(t *testing.T) {
+	script, page := readText(t, "../docs/notebook.py"), readText(t, "../docs/notebook.md")
+	blocks := regexp.MustCompile("(?ms)^```(sql|python)\n(.*?)^```$").FindAllStringSubmatch(page, -1)
+	if len(blocks) < 6 {
+		t.Errorf("the page has only %d blocks", len(blocks))
+	}
+	for _, b := range blocks {
+		if !strings.Contains(script, b[2]) {
+			t.Errorf("docs/notebook.py does not contain the block\n%s", b[2])
+		}
+	}
+	if exec.Command("python3", "-c", "import duckdb, pandas").Run() != nil {
+		t.Skip("Python with duckdb and pandas is missing; .ci/duckdb runs the queries")
+	}
+	sweep := filepath.Join(t.TempDir(), "sweep")
+	var out, errs bytes.Buffer
+	if code := Run([]string{"sweep", "testdata/busy.yaml", "--seeds", "2", "--vary", "hosts.cc.name=dcqcn,none", "--quiet", "-o", sweep}, &out, &errs); code != exitOK {
+		t.Fatal(code, errs.String())
+	}
+	if printed := shell(t, ".", "python3 ../docs/notebook.py "+sweep); !strings.Contains(printed, "incast") {
+		t.Errorf("the script prints\n%s", printed)
+	}
+}
