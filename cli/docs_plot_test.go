@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestDocsPlot runs the commands of docs/plot.md. Their figures must equal those of the page,
-// which -rewrite replaces.
+// TestDocsPlot runs the commands of docs/plot.md. Their figures must equal the files that
+// the page shows, which -rewrite replaces.
 func TestDocsPlot(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs simulations one by one: nothing for the race detector")
@@ -107,7 +107,7 @@ func TestPlotPDF(t *testing.T) {
 	}
 }
 
-// The queries and functions of docs/notebook.md are those of docs/notebook.py, which CI runs
+// docs/notebook.py contains the queries and functions of docs/notebook.md. CI runs its queries
 // with DuckDB. With Python, DuckDB and pandas at hand the script runs here, too.
 func TestDocsNotebook(t *testing.T) {
 	script, page := readText(t, "../docs/notebook.py"), readText(t, "../docs/notebook.md")

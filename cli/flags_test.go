@@ -84,6 +84,7 @@ func TestSharedFlags(t *testing.T) {
 		"init":                  "json",
 		"list":                  "json",
 		"live":                  "output json quiet seed workers",
+		"plot":                  "output json quiet",
 		"report":                "output json quiet",
 		"reproduce":             "output json quiet workers",
 		"run":                   "output json quiet seed workers",

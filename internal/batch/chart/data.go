@@ -36,7 +36,7 @@ type record struct {
 	stored  *reproduce.PointResult // nil: the run has a results folder
 }
 
-// Keys of every run, besides those of its scenario.
+// Keys of every run, besides the keys of its scenario.
 const (
 	keyRun      = "run"
 	keySeed     = "seed"

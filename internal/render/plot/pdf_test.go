@@ -175,8 +175,7 @@ func checkFont(t *testing.T, data []byte) {
 	}
 }
 
-// Outlines of used glyphs are those of the font, composite ones with their parts; others are
-// empty.
+// A subset has the outlines of used glyphs and of their parts; others are empty.
 func TestSubset(t *testing.T) {
 	f := newFace(false)
 	f.encode("aä")
