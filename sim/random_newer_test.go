@@ -166,11 +166,14 @@ func (n *newerSchemes) choose(d *drawer) {
 
 // patient decides whether all flows of a case must finish. It gives them time for few
 // credits, low rates, and retransmissions after reordering. Without congestion control,
-// lossy flows may drop nearly everything that go-back-N retransmits.
+// lossy flows may drop nearly everything that go-back-N retransmits. With a static limit below
+// a frame, they drop everything.
 func (n *newerSchemes) patient(d *drawer, c *randomCase) {
 	stop, cc := &d.cfg.Run.Stop, d.cfg.Hosts.CC.Name
 	livelock := d.lossy && (cc == "none" || cc == "fixed") || d.cfg.Routing.Name == "spray" && d.leaves
-	c.ends = stop.When == "all_flows_done" && c.loses == "" && !c.faults && !livelock && !drops(d.cfg.Switch.Deadlock)
+	p, static := d.cfg.Switch.Policy.Params.(*buffer.StaticParams)
+	starved := d.lossy && static && p.Limit < d.cfg.Hosts.Payload+d.cfg.Hosts.Header+d.cfg.Switch.Buffer.Cell
+	c.ends = stop.When == "all_flows_done" && c.loses == "" && !c.faults && !livelock && !starved && !drops(d.cfg.Switch.Deadlock)
 	if c.ends {
 		stop.AtMost += 100 * units.Millisecond
 	}

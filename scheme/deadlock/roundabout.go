@@ -3,7 +3,6 @@ package deadlock
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
@@ -46,6 +45,7 @@ type raQueue struct {
 	since  units.Time
 	passed uint8
 	slow   uint8 // number of times that retry is doubled, because its loop answers late
+	borrow raBorrow
 }
 
 // roundabout is Roundabout at one switch. This file is detection (section III): it feeds the
@@ -69,7 +69,7 @@ type roundabout struct {
 	lock        raLock
 	lead        raLead
 	round       raRound
-	borrows     []raBorrow // by ingress port
+	borrowed    int // number of queues whose bytes are lent
 	serial      uint32
 }
 
@@ -111,7 +111,7 @@ func newRoundabout(params any, s Switch) (Handler, error) {
 		}
 	}
 	h.timers.table, h.timers.round = s.NewTimer(), s.NewTimer()
-	h.round.missed, h.borrows = make([]bool, s.Ports()), make([]raBorrow, s.Ports())
+	h.round.missed = make([]bool, s.Ports())
 	return h, nil
 }
 
@@ -325,7 +325,7 @@ func (h *roundabout) Wake(now units.Time, timer int) {
 		h.lookAll(now)
 		h.repay(now)
 		h.askNext(now)
-		if h.pausedPorts > 0 || slices.ContainsFunc(h.borrows, func(b raBorrow) bool { return b.on }) {
+		if h.pausedPorts > 0 || h.borrowed > 0 {
 			h.wake(now)
 		}
 	}

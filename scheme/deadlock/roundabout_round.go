@@ -72,7 +72,7 @@ func (h *roundabout) begin(now units.Time, nodes []NodeID) {
 	took, ok := h.insert(now, &barrier)
 	if !ok {
 		r.on = false
-		h.letGo(now, r.in)
+		h.hold(now, r.in)
 		return
 	}
 	for p := range h.off {
@@ -274,8 +274,12 @@ func (h *roundabout) reuse(now units.Time, in int, b units.Bytes, from mmu.Segme
 	default:
 		r.granted += uint64(b)
 		if in != r.in && (from == mmu.Headroom || h.scarce()) {
-			h.borrows[in] = raBorrow{r.class, r.in, true}
-			h.s.HoldResume(now, in, 1<<r.class)
+			b := &h.at(in, r.class).borrow
+			if !b.on {
+				h.borrowed++
+			}
+			*b = raBorrow{by: r.in, on: true, repaid: units.Never}
+			h.hold(now, in)
 		}
 	}
 }
@@ -286,27 +290,55 @@ func (h *roundabout) scarce() bool { return h.s.View().SharedFree() < h.s.View()
 
 // raBorrow records that bytes of an ingress queue are lent to the queue of a loop.
 type raBorrow struct {
-	class uint8
-	by    int
-	on    bool
+	by     int // ingress port of the loop; the class is the same
+	on     bool
+	repaid units.Time // time since which the bytes are free again; Never: they are not
 }
 
-// repay resumes queues whose headroom is free again.
+// hold withholds RESUMEs of an ingress port: of the class that a loop has locked or is turning,
+// and of classes whose bytes are lent.
+func (h *roundabout) hold(now units.Time, in int) {
+	mask := packet.ClassMask(0)
+	if h.lock.on && h.lock.in == in {
+		mask |= packet.MaskOf(h.lock.class)
+	}
+	if h.round.on && h.round.in == in {
+		mask |= packet.MaskOf(h.round.class)
+	}
+	for class := range h.lossless.All() {
+		if h.at(in, class).borrow.on {
+			mask |= packet.MaskOf(class)
+		}
+	}
+	h.s.HoldResume(now, in, mask)
+}
+
+// repay resumes queues whose headroom is free again. While the shared segment is nearly full they
+// wait for room, but no longer than a round without progress: what fills it may be frames of
+// other classes that wait for these queues.
 func (h *roundabout) repay(now units.Time) {
-	for in := range h.borrows {
-		b := &h.borrows[in]
-		if !b.on || h.round.on && h.round.class == b.class {
+	if h.borrowed == 0 {
+		return
+	}
+	for i := range h.queues {
+		b, in, class := &h.queues[i].borrow, i/mmu.Classes, uint8(i%mmu.Classes)
+		if !b.on || h.round.on && h.round.class == class {
 			continue
 		}
-		if h.unused(b.by, b.class) < 0 {
-			h.endLoan(now, b.by, b.class)
+		if h.unused(b.by, class) < 0 {
+			h.endLoan(now, b.by, class)
 		}
-		q := h.s.View().Ingress(b.by, b.class)
-		if q.Reserve == 0 && h.unused(b.by, b.class) >= 0 && !h.scarce() || q.Total() == 0 {
+		q := h.s.View().Ingress(b.by, class)
+		switch {
+		case q.Reserve != 0 || h.unused(b.by, class) < 0:
+			b.repaid = units.Never
+		case b.repaid == units.Never:
+			b.repaid = now
+		}
+		if b.repaid != units.Never && (!h.scarce() || now-b.repaid >= h.params.Timeout) || q.Total() == 0 {
 			b.on = false
-			if !h.lock.on || h.lock.in != in {
-				h.s.HoldResume(now, in, 0)
-			}
+			h.borrowed--
+			h.hold(now, in)
 		}
 	}
 }
@@ -413,7 +445,7 @@ func (h *roundabout) end(now units.Time) {
 	h.endLoan(now, r.in, r.class)
 	h.s.GiveBack(h.s.View().Reserved())
 	h.s.Splice(now, r.out, r.class)
-	h.letGo(now, r.in)
+	h.hold(now, r.in)
 	h.repay(now)
 	h.s.WakeAt(h.timers.round, units.Never)
 	h.s.Report(now, RoundEnded, r.in, int(r.class), int64(r.serial))

@@ -286,9 +286,9 @@ func (h *roundabout) locks(now units.Time, hdr *Header, in, out int) bool {
 	if l.on {
 		h.unlock(now)
 	}
-	h.s.HoldResume(now, in, 1<<hdr.Class)
 	t.Hop = 0
 	*l = raLock{on: true, t: t, serial: hdr.Round, in: in, out: out, class: hdr.Class, until: now + 4*h.wait(hdr.slow())}
+	h.hold(now, in)
 	h.armTable()
 	return true
 }
@@ -297,14 +297,7 @@ func (h *roundabout) locks(now units.Time, hdr *Header, in, out int) bool {
 func (h *roundabout) unlock(now units.Time) {
 	in := h.lock.in
 	h.lock = raLock{}
-	h.letGo(now, in)
-}
-
-// letGo lets RESUMEs pass again, unless other queues use the headroom of this one.
-func (h *roundabout) letGo(now units.Time, in int) {
-	if !h.borrows[in].on {
-		h.s.HoldResume(now, in, 0)
-	}
+	h.hold(now, in)
 }
 
 // pass sends a header to the next switch of the loop, downstream. Hop is the index of that switch

@@ -14,6 +14,7 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 	concurrent, loops := tests("TestRoundaboutConcurrentLoops"), tests("TestRoundaboutMutantOfNothing")
 	order := []string{"-tags=deep", "-run=^TestDeepRoundaboutOrder$", "."}
 	mesh := []string{"-tags=deep", "-run=^TestDeepRoundaboutInAMeshOfLoops$", "../../run"}
+	classes := []string{"-run=^TestRoundaboutInAMeshOfClasses$", "../../run"}
 	for _, m := range []struct {
 		name, function, right, wrong string
 		test                         []string
@@ -24,12 +25,14 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 		{"no queue becomes stuck by time", "roundabout.stuckOn", "now-h.at(in, class).mixed >= h.params.Mixed", "false", concurrent},
 		{"locks never expire", "roundabout.overdue", "h.lock.on && h.lock.until <= now", "false", concurrent},
 		{"only one candidate asks", "roundabout.overdue", "\t\t\th.askAnother(now)\n", "\t\t\th.askAgain(now, l.in, l.class)\n", concurrent},
-		{"headroom is returned late", "roundabout.repay", "h.unused(b.by, b.class) >= 0", "q.Headroom == 0", concurrent},
+		{"headroom is returned late", "roundabout.repay", "q.Reserve != 0 || h.unused(b.by, class) < 0:", "q.Reserve+q.Headroom != 0:", concurrent},
+		{"lent queues wait for room for ever", "roundabout.repay", "(!h.scarce() || now-b.repaid >= h.params.Timeout)", "!h.scarce()", classes},
+		{"a loan covers one class of a port", "roundabout.hold", "h.at(in, class).borrow.on", "false", classes},
 		{"a check does not wait for the barrier", "roundabout.check", "case at > 0 && r.home:", "case at > 0:", loops},
 		{"there is only one round", "roundabout.again", "!open && l.rounds >= h.params.Rounds", "!open", loops},
 		{"frames that missed their exit do not move on", "roundabout.Departing", "r.home && !r.moving || r.stopped", "r.home", mesh},
 		{"lent headroom is not passed on", "roundabout.endLoan", "own, h.floor()+h.params.Redundant", "own, 1<<40", mesh},
-		{"a locked queue is resumed", "roundabout.locks", "\th.s.HoldResume(now, in, 1<<hdr.Class)\n", "", mesh},
+		{"a locked queue is resumed", "roundabout.locks", "\th.hold(now, in)\n", "", mesh},
 		{"a round may run out of credit", "roundabout.grant", "r.granted-r.arrived < uint64(r.longest)", "false", tests("TestRoundaboutGoesOnWithLittleRoom")},
 		{"rounds never time out", "roundabout.roundOverdue", "now-r.moved < patience", "r.on", tests("TestRoundaboutGivenUp")},
 		{"marks outlive a round that is given up", "roundabout.roundOverdue", "p.Flags &^= packet.Marked\n", "", order},
