@@ -27,7 +27,6 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 		{"only one candidate asks", "roundabout.overdue", "\t\t\th.askAnother(now)\n", "\t\t\th.askAgain(now, l.in, l.class)\n", concurrent},
 		{"headroom is returned late", "roundabout.repay", "q.Reserve != 0 || h.unused(b.by, class) < 0:", "q.Reserve+q.Headroom != 0:", concurrent},
 		{"lent queues wait for room for ever", "roundabout.repay", "(!h.scarce() || now-b.repaid >= h.params.Timeout)", "!h.scarce()", classes},
-		{"a loan covers one class of a port", "roundabout.hold", "h.at(in, class).borrow.on", "false", classes},
 		{"a check does not wait for the barrier", "roundabout.check", "case at > 0 && r.home:", "case at > 0:", loops},
 		{"there is only one round", "roundabout.again", "!open && l.rounds >= h.params.Rounds", "!open", loops},
 		{"frames that missed their exit do not move on", "roundabout.Departing", "r.home && !r.moving || r.stopped", "r.home", mesh},
