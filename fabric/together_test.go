@@ -60,7 +60,7 @@ func same(list []string, verdict string) []string {
 // The tables of docs/together.md say what the program accepts: every policy with every flow
 // control, every handler, and every flow control of a long link.
 func TestTogetherMatrix(t *testing.T) {
-	const small = "topology: {name: leaf-spine, leaves: 2, spines: 1, hosts_per_leaf: 2}\nswitch: {policy: {name: %s}, flow_control: {name: %s}, deadlock: {name: %s}}"
+	const small = "topology: {name: leaf-spine, leaves: 2, spines: 1, hosts_per_leaf: 2}\nswitch: {buffer: {size: 64MB}, policy: {name: %s}, flow_control: {name: %s}, deadlock: {name: %s}}"
 	var out strings.Builder
 	fmt.Fprintf(&out, "\n| flow control of all ports | with every policy, no handler | with every policy and every handler |\n| --- | --- | --- |\n")
 	for _, flow := range flows {
