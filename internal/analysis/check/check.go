@@ -8,6 +8,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/topo"
 )
 
 // Level is the severity of a finding.
@@ -76,6 +77,9 @@ type Report struct {
 	fabric *Fabric
 	drawn  *drawing
 }
+
+// Graph returns the topology that was checked.
+func (r *Report) Graph() *topo.Graph { return r.fabric.graph }
 
 // Options configure a check.
 type Options struct {
