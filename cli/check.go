@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -28,6 +29,7 @@ type checkFlags struct {
 	dot      string
 	against  string
 	html     string
+	advise   string
 	sonic    sonicFlags
 
 	requireLossless bool
@@ -46,6 +48,8 @@ In a scenario, find:
   - buffers with more reserved bytes than they have,
   - classes that are not lossless on the whole path,
   - congestion control without congestion marks, or marks that come after PFC,
+  - thresholds, alphas and watchdog times that break a published rule,
+  - links for which the workloads offer more than their rate,
   - pauses that never end if a RESUME is lost,
   - faults after the end of the run, and everything that xoff run rejects,
   - loops of buffers that can wait for each other (deadlocks), also on the routes
@@ -61,6 +65,7 @@ problems. See docs/check.md.
   xoff check examples/dsh-leaf-spine.yaml --failures 2
   xoff check new.yaml --against old.yaml
   xoff check mine.yaml --html check.html
+  xoff check mine.yaml --advise patch.yaml
 
 For SONiC switches (config_db.json files or a folder), decide whether they are
 lossless by the rules of docs/sonic.md: too little headroom, conflicting maps, the
@@ -93,8 +98,8 @@ match; 2: the file cannot be read.
 			if flag := f.sonic.given(); flag != "" {
 				return failf(exitInput, "%s is for switch configurations (expected JSON files or folders)", flag)
 			}
-			if f.html != "" && areTraces(args) {
-				return failf(exitInput, "--html is for scenarios and switch configurations (expected a .yaml file, JSON files or folders)")
+			if f.html+f.advise != "" && areTraces(args) {
+				return failf(exitInput, "--html and --advise are not for traces (expected a scenario; with --html also JSON files or folders)")
 			}
 			if areTraces(args) {
 				return a.checkTrace(cmd, args[0])
@@ -111,6 +116,7 @@ match; 2: the file cannot be read.
 	cmd.Flags().BoolVar(&f.flows, "flows", false, "check only the host pairs and classes of the scenario's flows")
 	cmd.Flags().StringVar(&f.against, "against", "", "`PATH` of the earlier scenario or switch configuration: print only changes; --set and scheme flags change FILE only")
 	cmd.Flags().StringVar(&f.dot, "dot", "", "`FILE` for the buffer dependencies as a Graphviz graph, cycles in red; - prints them instead of findings")
+	cmd.Flags().StringVar(&f.advise, "advise", "", "`FILE` for the values that findings recommend, as keys of a scenario with rules and sources")
 	cmd.Flags().StringVar(&f.html, "html", "", "`FILE` for the result as a page: verdict, findings with evidence and fix, the fabric, assumptions")
 	cmd.Flags().BoolVar(&f.requireLossless, "require-lossless", false, "fail unless every switch configuration is judged lossless")
 	a.simulationFlags(cmd)
@@ -119,7 +125,7 @@ match; 2: the file cannot be read.
 
 // scenarioFlag returns the first given flag that applies to scenarios only, or "".
 func (f *checkFlags) scenarioFlag(cmd *cobra.Command) string {
-	names := []string{"set", "seed", "failures", "flows", "dot"}
+	names := []string{"set", "seed", "failures", "flows", "dot", "advise"}
 	for _, s := range scenario.Shorthands {
 		names = append(names, s.Flag)
 	}
@@ -161,6 +167,12 @@ func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {
 	if err := f.writePage(func() *report.Document { return checkreport.Scenario(file, cfg, found, f.options(a), nil, "") }); err != nil {
 		return err
 	}
+	advice := found.Advice()
+	if f.advise != "" {
+		if err := disk.WriteFile(f.advise, func(w io.Writer) error { return check.WriteAdvice(w, file, advice) }); err != nil {
+			return wrap(exitFailure, err)
+		}
+	}
 	switch f.dot {
 	case "":
 		err = a.printCheck(cfg, found)
@@ -170,6 +182,9 @@ func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {
 		if err = writeDot(f.dot, found); err == nil {
 			err = a.printCheck(cfg, found)
 		}
+	}
+	if err == nil && f.advise != "" && !a.quiet && !a.json && f.dot != "-" {
+		_, err = fmt.Fprintf(a.out, "advice: %s, written to %s\n", plural(len(advice), "value"), f.advise)
 	}
 	if err != nil {
 		return wrap(exitFailure, err)
@@ -312,7 +327,7 @@ func (a *app) printCheck(cfg *scenario.Config, r *check.Report) error {
 
 // finding prints one finding.
 func (w *sheet) finding(prefix string, f *check.Finding, wrapped bool) {
-	level := color.YellowString("note")
+	level := color.YellowString("%s", f.Level)
 	if f.Level == check.Problem {
 		level = color.RedString("PROBLEM")
 	}

@@ -14,10 +14,12 @@ import (
 // Level is the severity of a finding.
 type Level string
 
-// Levels. A Problem means that frames can be dropped or get stuck, that a run is rejected, or
-// that a setting has no effect. A Note is information.
+// Levels, worst first. A Problem means that frames can be dropped or get stuck, that a run is
+// rejected, or that a setting has no effect. A Warning is about performance that the scenario
+// cannot have. A Note is information.
 const (
 	Problem Level = "problem"
+	Warning Level = "warning"
 	Note    Level = "note"
 )
 
@@ -36,6 +38,9 @@ const (
 	KindFaults    Kind = "faults"
 	KindECN       Kind = "ecn"
 	KindRun       Kind = "run"
+	KindLoad      Kind = "load"
+	KindWatchdog  Kind = "watchdog"
+	KindAlpha     Kind = "alpha"
 )
 
 // Finding is one result of a check: a problem or a note.
@@ -56,6 +61,7 @@ type Finding struct {
 	Failures []Failure `json:"failures,omitempty"`    // sets of failed links that cause cycles, at most maxListed
 	More     bool      `json:"more_cycles,omitempty"` // Cycles is not complete
 	CutOffs  []CutOff  `json:"cut_off,omitempty"`     // hosts that link failures can cut off
+	Advice   []Advice  `json:"advice,omitempty"`      // values that remove the finding
 
 	cyclic int // number of sets of failed links that cause cycles
 }
@@ -105,7 +111,11 @@ func Run(ctx context.Context, s *Survey, o Options) (*Report, error) {
 	c.advice()
 	c.classes()
 	c.lateMarks()
+	c.earlyMarks()
 	c.rareCNPs()
+	c.watchdogs()
+	c.alphas()
+	c.overloads()
 	c.faults()
 	c.forwards()
 	c.refused()
@@ -121,12 +131,7 @@ func Run(ctx context.Context, s *Survey, o Options) (*Report, error) {
 	return r, nil
 }
 
-func rank(l Level) int {
-	if l == Problem {
-		return 0
-	}
-	return 1
-}
+func rank(l Level) int { return slices.Index([]Level{Problem, Warning, Note}, l) }
 
 // checker runs the checks and collects their findings.
 type checker struct {

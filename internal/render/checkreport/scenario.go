@@ -15,7 +15,7 @@ import (
 )
 
 // levels are the levels of findings of a scenario in a picture.
-var levels = []plot.Step{{Value: 0, Text: "no finding"}, {Value: note, Text: "note"}, {Value: worst, Text: "problem"}}
+var levels = []plot.Step{{Value: 0, Text: "no finding"}, {Value: note, Text: "note"}, {Value: risk, Text: "warning"}, {Value: worst, Text: "problem"}}
 
 // Values of levels, far enough apart for different colours.
 const (
@@ -23,6 +23,10 @@ const (
 	risk  = 0.45
 	worst = 1.0
 )
+
+var levelValues = map[check.Level]float64{check.Note: note, check.Warning: risk, check.Problem: worst}
+
+var levelMarks = map[check.Level]report.Mark{check.Note: report.Normal, check.Warning: report.Warn, check.Problem: report.Bad}
 
 // Scenario returns the page of a check of a scenario in a file. Against is nil, or the comparison
 // with an earlier version in another file.
@@ -33,8 +37,16 @@ func Scenario(file string, cfg *scenario.Config, r *check.Report, o check.Option
 		Subtitle: fmt.Sprintf("check of %s: %s with %d hosts and %d switches; %s", file, cfg.Topology.Name, g.Hosts, g.Nodes()-g.Hosts, cfg.Schemes()),
 		Badges:   []report.Badge{verdict(r.Problems, "problem", report.Bad)},
 	}
-	if n := len(r.Findings) - r.Problems; n > 0 {
-		d.Badges = append(d.Badges, report.Badge{Text: plural(n, "note"), Mark: report.Warn})
+	for _, level := range []check.Level{check.Warning, check.Note} {
+		n := 0
+		for i := range r.Findings {
+			if r.Findings[i].Level == level {
+				n++
+			}
+		}
+		if n > 0 {
+			d.Badges = append(d.Badges, report.Badge{Text: plural(n, string(level)), Mark: levelMarks[level]})
+		}
 	}
 	sec := report.Section{Heading: "Verdict"}
 	sec.Add(report.Lead(lead(r)))
@@ -47,14 +59,10 @@ func Scenario(file string, cfg *scenario.Config, r *check.Report, o check.Option
 	list := &report.Table{Columns: report.Heads("finding|", "level", "kind", "where")}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		value, mark := note, report.Warn
-		if f.Level == check.Problem {
-			value, mark = worst, report.Bad
-		}
 		name := fmt.Sprintf("%d %s", i+1, f.Kind)
 		where := subject(f)
-		pic.highlight(name, fmt.Sprintf("%d. %s: %s", i+1, f.Kind, where), value, places(f))
-		list.Rows = append(list.Rows, []report.Cell{{Text: fmt.Sprint(i + 1)}, {Text: string(f.Level), Mark: mark, Badge: true},
+		pic.highlight(name, fmt.Sprintf("%d. %s: %s", i+1, f.Kind, where), levelValues[f.Level], places(f))
+		list.Rows = append(list.Rows, []report.Cell{{Text: fmt.Sprint(i + 1)}, {Text: string(f.Level), Mark: levelMarks[f.Level], Badge: true},
 			{Text: string(f.Kind)}, {Text: where}})
 	}
 	sec.Add(pic.figure())
@@ -157,11 +165,7 @@ func findings(list []check.Finding) []report.Section {
 	out := []report.Section{{Heading: "Findings"}}
 	for i := range list {
 		f := &list[i]
-		mark := report.Warn
-		if f.Level == check.Problem {
-			mark = report.Bad
-		}
-		sec := report.Section{Heading: fmt.Sprintf("%d. %s", i+1, f.Kind), Level: 2, Badges: []report.Badge{{Text: string(f.Level), Mark: mark}}}
+		sec := report.Section{Heading: fmt.Sprintf("%d. %s", i+1, f.Kind), Level: 2, Badges: []report.Badge{{Text: string(f.Level), Mark: levelMarks[f.Level]}}}
 		sec.Add(report.Paragraph(f.What + "."))
 		if facts := evidence(f); len(facts) > 0 {
 			sec.Add(facts)
@@ -174,6 +178,13 @@ func findings(list []check.Finding) []report.Section {
 		}
 		if f.At != "" {
 			sec.Add(report.Paragraph("Written at `" + f.At + "`."))
+		}
+		if len(f.Advice) > 0 {
+			t := &report.Table{Columns: report.Heads("key", "now", "advice", "rule", "source")}
+			for _, a := range f.Advice {
+				t.Row("`"+a.Key+"`", a.Now, a.Value, a.Rule, a.Source)
+			}
+			sec.Add(t)
 		}
 		if f.Fix != "" {
 			sec.Add(report.Paragraph("Fix: " + f.Fix + "."))

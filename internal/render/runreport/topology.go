@@ -75,7 +75,7 @@ func directions(ports []port) []direction {
 	return list
 }
 
-// Arrange sets the shape in which a topology is drawn. Columns are those of a torus.
+// Arrange sets the shape in which a topology is drawn. A torus has the given number of columns.
 func Arrange(n *plot.Network, topology string, columns int) {
 	switch {
 	case topology == "ring" || topology == "full-mesh" || topology == "custom" && circular(n):
