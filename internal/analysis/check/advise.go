@@ -68,7 +68,7 @@ func WriteAdvice(w io.Writer, name string, list []Advice) error {
 		if err != nil {
 			return err
 		}
-		out.Write(text)
+		out.WriteString(strings.ReplaceAll(string(text), `"`, "")) // values are numbers with units, or words
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -279,7 +279,7 @@ func (c *checker) watchdogs() {
 	for _, k := range order {
 		// A pause may begin just after a poll: round up to polls, and add one.
 		least := (longest/k.polling + 2) * k.polling
-		pause := fmt.Sprintf("congestion alone can pause a queue for %s (%s drain %d B each at %s)", longest, count(depth, "switch", "switches"), shared, drain)
+		pause := fmt.Sprintf("congestion alone can pause a queue for %s (%s drain %d B each at %s)", longest.Human(), count(depth, "switch", "switches"), shared, drain)
 		if k.detection <= longest {
 			a := Advice{"switch.deadlock.detection", k.detection.String(), least.String(), "detection is longer than the longest pause that congestion causes", source}
 			c.add(Finding{
