@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"text/tabwriter"
@@ -169,8 +170,8 @@ func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {
 	}
 	advice := found.Advice()
 	if f.advise != "" {
-		if err := disk.WriteFile(f.advise, func(w io.Writer) error { return check.WriteAdvice(w, file, advice) }); err != nil {
-			return wrap(exitFailure, err)
+		if err := writeTo("--advise", f.advise, func(w io.Writer) error { return check.WriteAdvice(w, file, advice) }); err != nil {
+			return err
 		}
 	}
 	switch f.dot {
@@ -239,7 +240,15 @@ func (f *checkFlags) writePage(page func() *report.Document) error {
 	if f.html == "" {
 		return nil
 	}
-	return wrap(exitFailure, disk.WriteFile(f.html, page().HTML))
+	return writeTo("--html", f.html, page().HTML)
+}
+
+// writeTo writes the file that a flag names.
+func writeTo(flag, path string, write func(io.Writer) error) error {
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return failf(exitFailure, "%s %s: there is no folder %s (expected a file in an existing folder)", flag, path, filepath.Dir(path))
+	}
+	return wrap(exitFailure, disk.WriteFile(path, write))
 }
 
 // printAgainst prints the changes between two checks.

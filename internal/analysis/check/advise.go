@@ -327,7 +327,7 @@ func (c *checker) alphas() {
 		}
 		for n := range s.Ports {
 			port := &s.Ports[n]
-			if port.Scheme.Properties().Sizing.Queue == nil || port.Spec.Lossless == 0 {
+			if port.Scheme.Properties().Sizing.Queue == nil || port.Spec.Lossless == 0 || port.Joins { // DSH has its own thresholds
 				continue
 			}
 			out := units.Rate(0) // fastest egress of the queue
