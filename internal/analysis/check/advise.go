@@ -50,7 +50,8 @@ func WriteAdvice(w io.Writer, name string, list []Advice) error {
 	fmt.Fprintf(&out, "# Advice for %s: %s.\n", name, count(len(list), "value", "values"))
 	var keys patch.Patch
 	for _, a := range list {
-		fmt.Fprintf(&out, "#\n# %s: %s, now %s.\n#   rule: %s\n#   source: %s\n", a.Key, a.Value, a.Now, a.Rule, a.Source)
+		fmt.Fprintf(&out, "#\n# %s: %s, now %s.\n#   rule: %s\n#   source: %s\n", a.Key, a.Value, a.Now, a.Rule,
+			a.Source)
 		steps, ok := patch.SplitPath(a.Key)
 		var path []string
 		for _, s := range steps {
@@ -279,9 +280,11 @@ func (c *checker) watchdogs() {
 	for _, k := range order {
 		// A pause may begin just after a poll: round up to polls, and add one.
 		least := (longest/k.polling + 2) * k.polling
-		pause := fmt.Sprintf("congestion alone can pause a queue for %s (%s drain %d B each at %s)", longest.Human(), count(depth, "switch", "switches"), shared, drain)
+		pause := fmt.Sprintf("congestion alone can pause a queue for %s (%s drain %d B each at %s)", longest.Human(),
+			count(depth, "switch", "switches"), shared, drain)
 		if k.detection <= longest {
-			a := Advice{"switch.deadlock.detection", k.detection.String(), least.String(), "detection is longer than the longest pause that congestion causes", source}
+			a := Advice{"switch.deadlock.detection", k.detection.String(), least.String(),
+				"detection is longer than the longest pause that congestion causes", source}
 			c.add(Finding{
 				Level: Warning, Kind: KindWatchdog, Where: names[k], Advice: []Advice{a},
 				What: fmt.Sprintf("%s: the watchdog acts on queues that are paused for %s, but %s: it drops or forwards traffic without a storm", brief(names[k]), k.detection, pause),
@@ -289,7 +292,8 @@ func (c *checker) watchdogs() {
 			})
 		}
 		if k.restoration <= longest {
-			a := Advice{"switch.deadlock.restoration", k.restoration.String(), max(least, k.detection).String(), "restoration is longer than the longest pause that congestion causes, and at least detection", source}
+			a := Advice{"switch.deadlock.restoration", k.restoration.String(), max(least, k.detection).String(),
+				"restoration is longer than the longest pause that congestion causes, and at least detection", source}
 			c.add(Finding{
 				Level: Warning, Kind: KindWatchdog, Where: names[k], Advice: []Advice{a},
 				What: fmt.Sprintf("%s: the watchdog restores a queue after %s without a pause, but %s: a host that pauses on and off is restored between its pauses, and stops the fabric again", brief(names[k]), k.restoration, pause),
@@ -368,7 +372,8 @@ func (c *checker) alphas() {
 			a.Rule = "full queues of all other ports leave room for one more"
 			what = fmt.Sprintf("%s: with alpha %s, %d full queues of other ports leave %d B of the shared buffer, but a queue needs %d B: PFC pauses ports that are not congested", c.portNames(ports), k.alpha, k.n, k.holds, k.need)
 		}
-		c.add(Finding{Level: Note, Kind: KindAlpha, Where: c.where(ports), Classes: classIDs(lossless), What: what, Fix: fixBy(a), Advice: []Advice{a}})
+		c.add(Finding{Level: Note, Kind: KindAlpha, Where: c.where(ports), Classes: classIDs(lossless), What: what,
+			Fix: fixBy(a), Advice: []Advice{a}})
 	}
 }
 

@@ -74,7 +74,8 @@ func (e *evidence) cycles(indent string, list []Cycle, more bool, hops int) {
 			if h.Cause.Classes != nil {
 				extra += ", " + ClassNames(h.Cause.Classes)
 			}
-			e.line("%s  %s: frames from %s wait for %s (%s to %s%s)", indent, h.In, h.From, h.To, h.Cause.From, h.Cause.To, extra)
+			e.line("%s  %s: frames from %s wait for %s (%s to %s%s)", indent, h.In, h.From, h.To, h.Cause.From,
+				h.Cause.To, extra)
 		}
 	}
 	if more {
@@ -93,7 +94,8 @@ func (r *Report) Coverage() []string {
 	case f.AtMost == 1:
 		e.line("checked failures of single links: %d; %d cause cycles", f.Links, f.Cyclic)
 	default:
-		e.line("checked sets of up to %d failed links: %s, of %d links; %d cause cycles that no smaller set causes", f.AtMost, units.Thousands(f.Sets), f.Links, f.Cyclic)
+		e.line("checked sets of up to %d failed links: %s, of %d links; %d cause cycles that no smaller set causes",
+			f.AtMost, units.Thousands(f.Sets), f.Links, f.Cyclic)
 	}
 	if text := r.Storm.text(); text != "" {
 		e.line("%s", text)
@@ -113,5 +115,6 @@ func (s *Storm) text() string {
 	if s.OfFlows > 0 {
 		flows = fmt.Sprintf(", %d of %d flows", s.Flows, s.OfFlows)
 	}
-	return fmt.Sprintf("worst stuck host: %s pauses %d of %d other hosts, %d of %d ports between switches%s", s.Host, len(s.Paused), s.Hosts, len(s.Ports), s.OfPorts, flows)
+	return fmt.Sprintf("worst stuck host: %s pauses %d of %d other hosts, %d of %d ports between switches%s", s.Host,
+		len(s.Paused), s.Hosts, len(s.Ports), s.OfPorts, flows)
 }

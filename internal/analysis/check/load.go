@@ -47,7 +47,8 @@ func (c *checker) loads() []load {
 		}
 		_, toSink := g.(*workload.Incast)
 		h := c.l.OfHosts[0].Variant(w.Transport)
-		list = append(list, load{i, e, e.Load * float64(h.Payload+h.HeaderSize()) / float64(h.Payload), toSink, e.Start, e.Stop})
+		list = append(list, load{i, e, e.Load * float64(h.Payload+h.HeaderSize()) / float64(h.Payload), toSink,
+			e.Start, e.Stop})
 	}
 	return list
 }
@@ -140,7 +141,8 @@ func (o *offered) overloaded() []*overload {
 // newOffered returns the loads of idle links.
 func (c *checker) newOffered() *offered {
 	g := c.Graph
-	o := &offered{c: c, edge: make([]int, g.Hosts), down: make([]float64, g.Hosts), up: make([]float64, g.Hosts), link: make([]float64, 2*len(g.Links))}
+	o := &offered{c: c, edge: make([]int, g.Hosts), down: make([]float64, g.Hosts), up: make([]float64, g.Hosts),
+		link: make([]float64, 2*len(g.Links))}
 	index := make(map[int]int)
 	for _, l := range g.Links {
 		if l.A >= g.Hosts {

@@ -72,7 +72,8 @@ func isRun(folder string) bool {
 func Index(r *Results, page string) *report.Document {
 	d := &report.Document{Title: "Results", Subtitle: filepath.Clean(r.Folder)}
 	failed := 0
-	runs := &report.Table{Columns: report.Heads("run", "scenario", "seed|", "verdict", "simulated|", "flows|", "FCT p99|", "slowdown p50|", "slowdown p99|", "pauses|", "lossless drops|", "lossy drops|")}
+	runs := &report.Table{Columns: report.Heads("run", "scenario", "seed|", "verdict", "simulated|", "flows|",
+		"FCT p99|", "slowdown p50|", "slowdown p99|", "pauses|", "lossless drops|", "lossy drops|")}
 	for _, folder := range r.Runs {
 		row, ok := runRow(r.Folder, folder, page)
 		if !ok {
@@ -80,7 +81,8 @@ func Index(r *Results, page string) *report.Document {
 		}
 		runs.Rows = append(runs.Rows, row)
 	}
-	sweeps := &report.Table{Columns: report.Heads("sweep", "scenario", "varied", "seeds|", "points|", "done|", "verdict")}
+	sweeps := &report.Table{Columns: report.Heads("sweep", "scenario", "varied", "seeds|", "points|", "done|",
+		"verdict")}
 	for _, folder := range r.Sweeps {
 		row, ok := sweepRow(r.Folder, folder, page)
 		if !ok {
@@ -88,9 +90,11 @@ func Index(r *Results, page string) *report.Document {
 		}
 		sweeps.Rows = append(sweeps.Rows, row)
 	}
-	lead := fmt.Sprintf("%s and %s, all without lossless drops, deadlocks or failures.", count(len(r.Runs), "run"), count(len(r.Sweeps), "sweep"))
+	lead := fmt.Sprintf("%s and %s, all without lossless drops, deadlocks or failures.", count(len(r.Runs), "run"),
+		count(len(r.Sweeps), "sweep"))
 	if failed > 0 {
-		lead = fmt.Sprintf("%d of %d runs and sweeps had lossless drops, deadlocks or failures.", failed, len(r.Runs)+len(r.Sweeps))
+		lead = fmt.Sprintf("%d of %d runs and sweeps had lossless drops, deadlocks or failures.", failed,
+			len(r.Runs)+len(r.Sweeps))
 	}
 	first := report.Section{Blocks: []report.Block{report.Lead(lead)}}
 	d.Sections = append(d.Sections, first)
@@ -151,7 +155,8 @@ func runRow(root, folder, page string) ([]report.Cell, bool) {
 	if s.FCT != nil {
 		fct, p50, p99 = s.FCT.P99.Human(), fmt.Sprintf("%.2f", s.Slowdown.P50), fmt.Sprintf("%.2f", s.Slowdown.P99)
 	}
-	row := []report.Cell{first, {Text: s.Scenario}, {Text: fmt.Sprint(s.Seed)}, verdict, {Text: s.End.Human()}, {Text: units.Thousands(uint64(s.Flows.Measured))}, {Text: fct}, {Text: p50}, {Text: p99}}
+	row := []report.Cell{first, {Text: s.Scenario}, {Text: fmt.Sprint(s.Seed)}, verdict, {Text: s.End.Human()},
+		{Text: units.Thousands(uint64(s.Flows.Measured))}, {Text: fct}, {Text: p50}, {Text: p99}}
 	for _, n := range []uint64{s.Pauses.Pauses, s.Drops.Lossless, s.Drops.Overflow} {
 		row = append(row, report.Cell{Text: units.Thousands(n)})
 	}
@@ -175,7 +180,8 @@ func sweepRow(root, folder, page string) ([]report.Cell, bool) {
 	case o.Done < o.Points:
 		verdict = report.Cell{Text: fmt.Sprintf("%d points missing", o.Points-o.Done), Mark: report.Warn, Badge: true}
 	}
-	return []report.Cell{first, {Text: o.Scenario}, {Text: strings.Join(o.Keys, ", ")}, {Text: fmt.Sprint(o.Seeds)}, {Text: fmt.Sprint(o.Points)}, {Text: fmt.Sprint(o.Done)}, verdict}, o.Failed == 0
+	return []report.Cell{first, {Text: o.Scenario}, {Text: strings.Join(o.Keys, ", ")}, {Text: fmt.Sprint(o.Seeds)},
+		{Text: fmt.Sprint(o.Points)}, {Text: fmt.Sprint(o.Done)}, verdict}, o.Failed == 0
 }
 
 func count(n int, word string) string {

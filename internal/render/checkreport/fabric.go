@@ -31,7 +31,8 @@ type spot struct {
 
 // newPicture draws a fabric. The steps are the levels of findings, best first.
 func newPicture(g *topo.Graph, topology string, columns int, steps []plot.Step) *picture {
-	p := &picture{graph: g, net: &plot.Network{Title: "Where findings are"}, where: make(map[string][]*plot.Direction), all: make(map[*plot.Direction]*spot), steps: steps}
+	p := &picture{graph: g, net: &plot.Network{Title: "Where findings are"},
+		where: make(map[string][]*plot.Direction), all: make(map[*plot.Direction]*spot), steps: steps}
 	for i, name := range g.Names {
 		p.net.Nodes = append(p.net.Nodes, plot.Node{Name: name, Host: i < g.Hosts})
 	}
@@ -72,16 +73,14 @@ func (p *picture) highlight(name, title string, worst float64, names []string) {
 	}
 	choice := len(p.net.Measures) <= maxChoices
 	if choice {
-		p.net.Measures = append(p.net.Measures, plot.Measure{Name: name, Title: short(title), Max: 1, Steps: []plot.Step{{Value: 0, Text: "other ports"}, {Value: 1, Text: "ports of the finding"}}})
+		p.net.Measures = append(p.net.Measures, plot.Measure{Name: name, Title: short(title), Max: 1,
+			Steps: []plot.Step{{Value: 0, Text: "other ports"}, {Value: 1, Text: "ports of the finding"}}})
 	}
 	for d, s := range p.all {
 		if at[d] {
 			s.worst, s.names = max(s.worst, worst), append(s.names, name)
 		}
 		if choice {
-			for len(d.Values) < len(p.net.Measures)-2 {
-				d.Values = append(d.Values, 0)
-			}
 			value := 0.0
 			if at[d] {
 				value = 1

@@ -15,7 +15,8 @@ import (
 )
 
 // levels are the levels of findings of a scenario in a picture.
-var levels = []plot.Step{{Value: 0, Text: "no finding"}, {Value: note, Text: "note"}, {Value: risk, Text: "warning"}, {Value: worst, Text: "problem"}}
+var levels = []plot.Step{{Value: 0, Text: "no finding"}, {Value: note, Text: "note"}, {Value: risk, Text: "warning"},
+	{Value: worst, Text: "problem"}}
 
 // Values of levels, far enough apart for different colours.
 const (
@@ -26,16 +27,18 @@ const (
 
 var levelValues = map[check.Level]float64{check.Note: note, check.Warning: risk, check.Problem: worst}
 
-var levelMarks = map[check.Level]report.Mark{check.Note: report.Normal, check.Warning: report.Warn, check.Problem: report.Bad}
+var levelMarks = map[check.Level]report.Mark{check.Note: report.Normal, check.Warning: report.Warn,
+	check.Problem: report.Bad}
 
 // Scenario returns the page of a check of a scenario in a file. Against is nil, or the comparison
 // with an earlier version in another file.
 func Scenario(file string, cfg *scenario.Config, r *check.Report, o check.Options, against *check.Comparison, earlier string) *report.Document {
 	g := r.Graph()
 	d := &report.Document{
-		Title:    cfg.Name,
-		Subtitle: fmt.Sprintf("check of %s: %s with %d hosts and %d switches; %s", file, cfg.Topology.Name, g.Hosts, g.Nodes()-g.Hosts, cfg.Schemes()),
-		Badges:   []report.Badge{verdict(r.Problems, "problem", report.Bad)},
+		Title: cfg.Name,
+		Subtitle: fmt.Sprintf("check of %s: %s with %d hosts and %d switches; %s", file, cfg.Topology.Name, g.Hosts,
+			g.Nodes()-g.Hosts, cfg.Schemes()),
+		Badges: []report.Badge{verdict(r.Problems, "problem", report.Bad)},
 	}
 	for _, level := range []check.Level{check.Warning, check.Note} {
 		n := 0
@@ -53,7 +56,8 @@ func Scenario(file string, cfg *scenario.Config, r *check.Report, o check.Option
 	pic := newPicture(g, cfg.Topology.Name, columns(cfg), levels)
 	for _, b := range r.Budgets {
 		for _, s := range b.Switches {
-			pic.describe(s, fmt.Sprintf("buffer %s; headroom %s; shared %s", bytes(b.Size), bytes(b.Headroom), bytes(b.Shared)))
+			pic.describe(s, fmt.Sprintf("buffer %s; headroom %s; shared %s", bytes(b.Size), bytes(b.Headroom),
+				bytes(b.Shared)))
 		}
 	}
 	list := &report.Table{Columns: report.Heads("finding|", "level", "kind", "where")}
@@ -62,7 +66,8 @@ func Scenario(file string, cfg *scenario.Config, r *check.Report, o check.Option
 		name := fmt.Sprintf("%d %s", i+1, f.Kind)
 		where := subject(f)
 		pic.highlight(name, fmt.Sprintf("%d. %s: %s", i+1, f.Kind, where), levelValues[f.Level], places(f))
-		list.Rows = append(list.Rows, []report.Cell{{Text: fmt.Sprint(i + 1)}, {Text: string(f.Level), Mark: levelMarks[f.Level], Badge: true},
+		list.Rows = append(list.Rows, []report.Cell{{Text: fmt.Sprint(i + 1)},
+			{Text: string(f.Level), Mark: levelMarks[f.Level], Badge: true},
 			{Text: string(f.Kind)}, {Text: where}})
 	}
 	sec.Add(pic.figure())
@@ -165,7 +170,8 @@ func findings(list []check.Finding) []report.Section {
 	out := []report.Section{{Heading: "Findings"}}
 	for i := range list {
 		f := &list[i]
-		sec := report.Section{Heading: fmt.Sprintf("%d. %s", i+1, f.Kind), Level: 2, Badges: []report.Badge{{Text: string(f.Level), Mark: levelMarks[f.Level]}}}
+		sec := report.Section{Heading: fmt.Sprintf("%d. %s", i+1, f.Kind), Level: 2,
+			Badges: []report.Badge{{Text: string(f.Level), Mark: levelMarks[f.Level]}}}
 		sec.Add(report.Paragraph(f.What + "."))
 		if facts := evidence(f); len(facts) > 0 {
 			sec.Add(facts)
@@ -174,7 +180,8 @@ func findings(list []check.Finding) []report.Section {
 			sec.Add(&report.Code{Text: strings.Join(lines, "\n"), Caption: "evidence", Folded: len(lines) > 12})
 		}
 		if len(f.Where) > 4 {
-			sec.Add(&report.Code{Text: strings.Join(f.Where, "\n"), Caption: fmt.Sprintf("all %d places", len(f.Where)), Folded: true})
+			sec.Add(&report.Code{Text: strings.Join(f.Where, "\n"), Caption: fmt.Sprintf("all %d places",
+				len(f.Where)), Folded: true})
 		}
 		if f.At != "" {
 			sec.Add(report.Paragraph("Written at `" + f.At + "`."))
@@ -224,9 +231,11 @@ func evidence(f *check.Finding) report.Facts {
 
 // budgets returns the section about the division of buffers.
 func budgets(list []check.Budget) report.Section {
-	t := &report.Table{Caption: "How switches divide their buffer", Columns: report.Heads("switches", "ports|", "buffer|", "headroom|", "private|", "shared|", "of the buffer|")}
+	t := &report.Table{Caption: "How switches divide their buffer", Columns: report.Heads("switches", "ports|",
+		"buffer|", "headroom|", "private|", "shared|", "of the buffer|")}
 	for _, b := range list {
-		row := []report.Cell{{Text: check.Brief(b.Switches)}, {Text: fmt.Sprint(b.Ports)}, {Text: bytes(b.Size)}, {Text: bytes(b.Headroom)}, {Text: bytes(b.Private)},
+		row := []report.Cell{{Text: check.Brief(b.Switches)}, {Text: fmt.Sprint(b.Ports)}, {Text: bytes(b.Size)},
+			{Text: bytes(b.Headroom)}, {Text: bytes(b.Private)},
 			{Text: bytes(b.Shared)}, {Text: fmt.Sprintf("%.1f %%", 100*float64(b.Shared)/float64(max(b.Size, 1)))}}
 		if b.Shared <= 0 {
 			row[5].Mark = report.Bad
@@ -246,13 +255,15 @@ func assumed(cfg *scenario.Config, r *check.Report, o check.Options) report.Sect
 	if o.Failures == 0 {
 		failures = "No link fails."
 	}
-	list := report.List{traffic, failures, "Bytes in flight after a pause are the worst case of rate, delay, frame sizes and reaction time; senders send at line rate until the pause takes effect."}
+	list := report.List{traffic, failures,
+		"Bytes in flight after a pause are the worst case of rate, delay, frame sizes and reaction time; senders send at line rate until the pause takes effect."}
 	for _, line := range r.Coverage() {
 		list = append(list, strings.ToUpper(line[:1])+line[1:]+".")
 	}
 	sec := report.Section{Heading: "What was assumed", Blocks: []report.Block{list}}
 	if text, err := cfg.Marshal(); err == nil {
-		sec.Add(&report.Code{Language: "yaml", Text: string(text), Caption: "scenario with all defaults", Folded: true})
+		sec.Add(&report.Code{Language: "yaml", Text: string(text), Caption: "scenario with all defaults",
+			Folded: true})
 	}
 	return sec
 }
@@ -264,7 +275,8 @@ func changes(c *check.Comparison, earlier string) report.Section {
 		sec.Add(report.Paragraph("Nothing is better or worse than in `" + earlier + "`."))
 		return sec
 	}
-	t := &report.Table{Caption: "Compared with `" + earlier + "`", Columns: report.Heads("change", "kind", "now", "before")}
+	t := &report.Table{Caption: "Compared with `" + earlier + "`", Columns: report.Heads("change", "kind", "now",
+		"before")}
 	for _, x := range slices.Concat(c.Worse, c.Better) {
 		word, mark, kind, now, before := "worse", report.Bad, "", x.What, ""
 		if x.Better {
@@ -276,7 +288,8 @@ func changes(c *check.Comparison, earlier string) report.Section {
 		if x.Before != nil {
 			kind, before = string(x.Before.Kind), x.Before.What
 		}
-		t.Rows = append(t.Rows, []report.Cell{{Text: word, Mark: mark, Badge: true}, {Text: kind}, {Text: now}, {Text: before}})
+		t.Rows = append(t.Rows, []report.Cell{{Text: word, Mark: mark, Badge: true}, {Text: kind}, {Text: now},
+			{Text: before}})
 	}
 	sec.Add(t)
 	return sec

@@ -17,13 +17,16 @@ import (
 )
 
 // severities are the levels of findings of switches in a picture.
-var severities = []plot.Step{{Value: 0, Text: "no finding"}, {Value: note, Text: "note"}, {Value: risk, Text: "warning"}, {Value: worst, Text: "error"}}
+var severities = []plot.Step{{Value: 0, Text: "no finding"}, {Value: note, Text: "note"},
+	{Value: risk, Text: "warning"}, {Value: worst, Text: "error"}}
 
 var values = map[rules.Severity]float64{rules.Note: note, rules.Warning: risk, rules.Error: worst}
 
-var marks = map[rules.Severity]report.Mark{rules.Note: report.Normal, rules.Warning: report.Warn, rules.Error: report.Bad}
+var marks = map[rules.Severity]report.Mark{rules.Note: report.Normal, rules.Warning: report.Warn,
+	rules.Error: report.Bad}
 
-var verdicts = map[rules.Verdict]report.Mark{rules.Lossless: report.Good, rules.NothingLossless: report.Warn, rules.NotJudged: report.Warn, rules.NotLossless: report.Bad}
+var verdicts = map[rules.Verdict]report.Mark{rules.Lossless: report.Good, rules.NothingLossless: report.Warn,
+	rules.NotJudged: report.Warn, rules.NotLossless: report.Bad}
 
 // Switches returns the page of a check of switch configurations. Bounds explains the bounds of
 // headroom in its table.
@@ -31,7 +34,8 @@ func Switches(p *sonic.Plant, r *check.SwitchReport, bounds string) *report.Docu
 	d := &report.Document{
 		Title:    p.Name(),
 		Subtitle: fmt.Sprintf("check of %s", plural(len(r.Switches), "switch configuration")),
-		Badges:   []report.Badge{{Text: string(r.Verdict), Mark: verdicts[r.Verdict]}, verdict(r.Errors, "error", report.Bad)},
+		Badges: []report.Badge{{Text: string(r.Verdict), Mark: verdicts[r.Verdict]}, verdict(r.Errors, "error",
+			report.Bad)},
 	}
 	if r.Warnings > 0 {
 		d.Badges = append(d.Badges, report.Badge{Text: plural(r.Warnings, "warning"), Mark: report.Warn})
@@ -140,7 +144,8 @@ func drawn(made *convert.Imported, survey *check.Survey, r *check.SwitchReport, 
 	}
 	for _, s := range r.Switches {
 		if n := node[s.Switch]; n != nil {
-			p.describe(n.Name, fmt.Sprintf("%s; %s; %s, %s", s.Verdict, s.Chip, plural(s.Count(rules.Error), "error"), plural(s.Count(rules.Warning), "warning")))
+			p.describe(n.Name, fmt.Sprintf("%s; %s; %s, %s", s.Verdict, s.Chip, plural(s.Count(rules.Error), "error"),
+				plural(s.Count(rules.Warning), "warning")))
 		}
 	}
 	for i, f := range found {
@@ -151,7 +156,8 @@ func drawn(made *convert.Imported, survey *check.Survey, r *check.SwitchReport, 
 		for _, s := range f.switches {
 			names = append(names, portsOf(node[s], f.keys[s])...)
 		}
-		p.highlight(fmt.Sprintf("%d %s", i+1, f.Name), fmt.Sprintf("%d. %s: %s", i+1, f.Name, check.Brief(f.switches)), values[f.Severity], names)
+		p.highlight(fmt.Sprintf("%d %s", i+1, f.Name), fmt.Sprintf("%d. %s: %s", i+1, f.Name,
+			check.Brief(f.switches)), values[f.Severity], names)
 	}
 	if r.Fabric != nil {
 		for i := range r.Fabric.Findings {
@@ -184,9 +190,11 @@ func portsOf(n *convert.Node, keys []string) []string {
 }
 
 func switchTable(list []*rules.Report) *report.Table {
-	t := &report.Table{Caption: "Switches", Columns: report.Heads("switch", "chip", "buffer model", "verdict", "errors|", "warnings|", "notes|", "file")}
+	t := &report.Table{Caption: "Switches", Columns: report.Heads("switch", "chip", "buffer model", "verdict",
+		"errors|", "warnings|", "notes|", "file")}
 	for _, s := range list {
-		row := []report.Cell{{Text: s.Switch}, {Text: s.Chip}, {Text: s.Model}, {Text: string(s.Verdict), Mark: verdicts[s.Verdict], Badge: true}}
+		row := []report.Cell{{Text: s.Switch}, {Text: s.Chip}, {Text: s.Model}, {Text: string(s.Verdict),
+			Mark: verdicts[s.Verdict], Badge: true}}
 		for _, severity := range rules.Severities {
 			n := s.Count(severity)
 			cell := report.Cell{Text: fmt.Sprint(n)}
@@ -212,7 +220,8 @@ func ruleSections(found []*same) []report.Section {
 		if out == nil {
 			out = append(out, report.Section{Heading: "Findings"})
 		}
-		sec := report.Section{Heading: fmt.Sprintf("%d. %s", i+1, f.Name), Level: 2, Badges: []report.Badge{{Text: string(f.Severity), Mark: marks[f.Severity]}}}
+		sec := report.Section{Heading: fmt.Sprintf("%d. %s", i+1, f.Name), Level: 2,
+			Badges: []report.Badge{{Text: string(f.Severity), Mark: marks[f.Severity]}}}
 		sec.Add(report.Paragraph(fmt.Sprintf("%s: %s.", check.Brief(f.switches), f.What)))
 		var numbers report.Facts
 		for _, name := range slices.Sorted(maps.Keys(f.Numbers)) {
@@ -221,7 +230,8 @@ func ruleSections(found []*same) []report.Section {
 		if len(numbers) > 0 && len(f.at) == 1 { // merged findings may differ in other numbers
 			sec.Add(numbers)
 		}
-		sec.Add(&report.Code{Text: strings.Join(f.at, "\n"), Caption: fmt.Sprintf("where (rule %d, %s)", f.Rule, entries(len(f.at))), Folded: len(f.at) > 4},
+		sec.Add(&report.Code{Text: strings.Join(f.at, "\n"), Caption: fmt.Sprintf("where (rule %d, %s)", f.Rule,
+			entries(len(f.at))), Folded: len(f.at) > 4},
 			report.Paragraph("Why: "+f.Why+"."), report.Paragraph("Fix: "+f.Fix+"."))
 		if f.Case != "" {
 			sec.Add(report.Paragraph("Seen: " + f.Case + "."))
@@ -237,7 +247,8 @@ func ruleSections(found []*same) []report.Section {
 // groupSection returns the table of lossless priority groups, or nil. Equal groups of a switch
 // share a row.
 func groupSection(list []*rules.Report, bounds string) *report.Section {
-	t := &report.Table{Columns: report.Heads("switch", "ports", "groups|", "rate|", "cable|", "least|", "need|", "need, small packets|", "exact|", "headroom|", "PFC at|", "drop at|", "spare|")}
+	t := &report.Table{Columns: report.Heads("switch", "ports", "groups|", "rate|", "cable|", "least|", "need|",
+		"need, small packets|", "exact|", "headroom|", "PFC at|", "drop at|", "spare|")}
 	for _, s := range list {
 		var order []rules.Group
 		ports := make(map[rules.Group][]string)
@@ -257,7 +268,8 @@ func groupSection(list []*rules.Report, bounds string) *report.Section {
 			if g.Spare < 0 {
 				spare.Mark = report.Bad
 			}
-			row := []report.Cell{{Text: s.Switch}, {Text: check.Brief(ports[g])}, {Text: fmt.Sprint(count[g])}, {Text: g.Rate.String()}, {Text: cmp.Or(g.Cable, "-")}}
+			row := []report.Cell{{Text: s.Switch}, {Text: check.Brief(ports[g])}, {Text: fmt.Sprint(count[g])},
+				{Text: g.Rate.String()}, {Text: cmp.Or(g.Cable, "-")}}
 			for _, b := range []units.Bytes{g.Least, g.Need, g.Small, g.Exact, g.Have, g.PFC, g.Drop} {
 				row = append(row, report.Cell{Text: bytes(b)})
 			}
@@ -267,7 +279,8 @@ func groupSection(list []*rules.Report, bounds string) *report.Section {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	return &report.Section{Heading: "Lossless priority groups", Blocks: []report.Block{report.Paragraph(strings.ReplaceAll(bounds, "need_small", "need, small packets,")), t}}
+	return &report.Section{Heading: "Lossless priority groups",
+		Blocks: []report.Block{report.Paragraph(strings.ReplaceAll(bounds, "need_small", "need, small packets,")), t}}
 }
 
 func signed(b units.Bytes) string {
@@ -279,11 +292,14 @@ func signed(b units.Bytes) string {
 
 // changed returns the section about a comparison with an earlier configuration.
 func changed(c *rules.Change) report.Section {
-	sec := report.Section{Heading: "Changes", Badges: []report.Badge{verdict(c.Count(rules.Error), "new error", report.Bad)}}
-	t := &report.Table{Caption: fmt.Sprintf("Findings that are new or gone (%d unchanged)", c.Kept), Columns: report.Heads("change", "severity", "rule|", "name", "switch", "finding")}
+	sec := report.Section{Heading: "Changes", Badges: []report.Badge{verdict(c.Count(rules.Error), "new error",
+		report.Bad)}}
+	t := &report.Table{Caption: fmt.Sprintf("Findings that are new or gone (%d unchanged)", c.Kept),
+		Columns: report.Heads("change", "severity", "rule|", "name", "switch", "finding")}
 	add := func(word string, mark report.Mark, list []rules.Finding) {
 		for _, f := range list {
-			t.Rows = append(t.Rows, []report.Cell{{Text: word, Mark: mark, Badge: true}, {Text: string(f.Severity), Mark: marks[f.Severity]}, {Text: fmt.Sprint(f.Rule)}, {Text: f.Name}, {Text: f.Switch}, {Text: f.What}})
+			t.Rows = append(t.Rows, []report.Cell{{Text: word, Mark: mark, Badge: true}, {Text: string(f.Severity),
+				Mark: marks[f.Severity]}, {Text: fmt.Sprint(f.Rule)}, {Text: f.Name}, {Text: f.Switch}, {Text: f.What}})
 		}
 	}
 	add("new", report.Bad, c.New)
@@ -294,9 +310,11 @@ func changed(c *rules.Change) report.Section {
 		sec.Add(t)
 	}
 	if len(c.Groups) > 0 {
-		g := &report.Table{Caption: "Priority groups that changed", Columns: report.Heads("switch", "port", "group|", "headroom|", "PFC at|", "drop at|")}
+		g := &report.Table{Caption: "Priority groups that changed", Columns: report.Heads("switch", "port", "group|",
+			"headroom|", "PFC at|", "drop at|")}
 		for _, x := range c.Groups {
-			g.Row(x.Switch, x.Port, fmt.Sprint(x.Group), bytes(x.Before.Have)+" → "+bytes(x.After.Have), bytes(x.Before.PFC)+" → "+bytes(x.After.PFC), bytes(x.Before.Drop)+" → "+bytes(x.After.Drop))
+			g.Row(x.Switch, x.Port, fmt.Sprint(x.Group), bytes(x.Before.Have)+" → "+bytes(x.After.Have),
+				bytes(x.Before.PFC)+" → "+bytes(x.After.PFC), bytes(x.Before.Drop)+" → "+bytes(x.After.Drop))
 		}
 		sec.Add(g)
 	}
@@ -319,7 +337,8 @@ func assumptions(p *sonic.Plant, r *check.SwitchReport, made *convert.Imported) 
 	for _, text := range slices.Sorted(maps.Keys(chips)) {
 		list = append(list, check.Brief(chips[text])+": "+text+".")
 	}
-	list = append(list, fmt.Sprintf("%s between the switches: from a list of cables, or the neighbour tables.", plural(len(p.Wires), "cable")))
+	list = append(list, fmt.Sprintf("%s between the switches: from a list of cables, or the neighbour tables.",
+		plural(len(p.Wires), "cable")))
 	switch f := r.Fabric; {
 	case f == nil:
 	case f.Skipped != "":
@@ -352,9 +371,11 @@ func assumptions(p *sonic.Plant, r *check.SwitchReport, made *convert.Imported) 
 	sec.Add(list)
 	if made != nil {
 		if len(made.Omitted) > 0 {
-			sec.Add(&report.Code{Text: strings.Join(made.Omitted, "\n"), Caption: "settings that the drawing and the search for loops leave out", Folded: true})
+			sec.Add(&report.Code{Text: strings.Join(made.Omitted, "\n"),
+				Caption: "settings that the drawing and the search for loops leave out", Folded: true})
 		}
-		sec.Add(&report.Code{Language: "yaml", Text: string(made.Text), Caption: "the fabric as a scenario", Folded: true})
+		sec.Add(&report.Code{Language: "yaml", Text: string(made.Text), Caption: "the fabric as a scenario",
+			Folded: true})
 	}
 	return sec
 }
