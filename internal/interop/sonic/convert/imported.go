@@ -16,6 +16,14 @@ type Imported struct {
 	Text    []byte   // YAML
 	Omitted []string // settings without an equivalent in a scenario, one line each
 	Assumed []string // ports with assumed hosts, one line for each switch
+	Nodes   []Node   // switches of the scenario
+}
+
+// Node is a switch of a scenario: its name there and in its configuration, and the configured names
+// of its ports, by their number in the scenario.
+type Node struct {
+	Name, Switch string
+	Ports        []string
 }
 
 // Scenario converts switches to a scenario.
@@ -47,7 +55,15 @@ func Scenario(name string, switches []*sonic.Completed, wires []sonic.Wire) (*Im
 		}
 	}
 	text := f.yaml() // may omit settings, too
-	return &Imported{text, f.omitted, f.assumed}, nil
+	made := &Imported{Text: text, Omitted: f.omitted, Assumed: f.assumed}
+	for i, n := range f.switches {
+		node := Node{Name: n.name, Switch: switches[i].Name}
+		for _, p := range n.ports {
+			node.Ports = append(node.Ports, p.name)
+		}
+		made.Nodes = append(made.Nodes, node)
+	}
+	return made, nil
 }
 
 // classes sorts traffic classes into lossless, lossy and control. A class of a scenario
