@@ -364,38 +364,38 @@ func (n *NIC) serveNIC(now units.Time, p *port) {
 		n.rearmTx(p)
 		return
 	}
-	n.serveRest(now, p, p.nonEmpty&^p.blocked)
+	n.serveClasses(now, p, p.nonEmpty&^p.blocked, -1)
 }
 
-// serveRest sends the next frame of the eligible classes.
-func (n *NIC) serveRest(now units.Time, p *port, eligible packet.ClassMask) {
+// serveClasses sends the next reply or data packet of the eligible classes. picked is the class
+// that the scheduler has picked, or -1.
+func (n *NIC) serveClasses(now units.Time, p *port, eligible packet.ClassMask, picked int) {
 	for eligible != 0 {
-		if reply := eligible & n.waiting; reply != 0 {
-			eligible = n.serveClass(now, p, eligible, int(reply.Lowest()), true)
+		reply := eligible & n.waiting
+		class := picked
+		switch {
+		case reply != 0:
+			class = int(reply.Lowest())
+		case picked < 0:
+			class = p.sched.Pick(eligible)
+		}
+		picked = -1
+		bit := packet.MaskOf(uint8(class))
+		sent := false
+		if reply != 0 {
+			sent = n.sendReply(now, p, class)
 		} else {
-			eligible = n.serveClass(now, p, eligible, p.sched.Pick(eligible), false)
+			sent = n.sendData(now, p, class)
+		}
+		if sent {
+			n.rearmTx(p)
+			return
+		}
+		eligible &^= bit
+		if reply == 0 {
+			eligible &= p.nonEmpty
 		}
 	}
-}
-
-// serveClass sends the next reply or data packet of an eligible class. It returns the classes
-// that are still eligible if there was nothing to send.
-func (n *NIC) serveClass(now units.Time, p *port, eligible packet.ClassMask, class int, reply bool) packet.ClassMask {
-	sent := false
-	if reply {
-		sent = n.sendReply(now, p, class)
-	} else {
-		sent = n.sendData(now, p, class)
-	}
-	if sent {
-		n.rearmTx(p)
-		return 0
-	}
-	eligible &^= packet.MaskOf(uint8(class))
-	if !reply {
-		eligible &= p.nonEmpty
-	}
-	return eligible
 }
 
 func (n *NIC) rearmTx(p *port) {

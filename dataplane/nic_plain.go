@@ -1,6 +1,8 @@
 package dataplane
 
 import (
+	"slices"
+
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
@@ -14,9 +16,10 @@ import (
 // packet leaves. Whatever these functions do not handle takes the general path.
 // sim.TestPlainNodesChangeNothing compares the two.
 
-// isPlain reports whether the NIC is plain.
+// isPlain reports whether the NIC is plain and has a plain transport.
 func (n *NIC) isPlain(spec *NICSpec) bool {
-	return !spec.NoShortcuts && !n.watched && n.receive == nil && n.scan == nil
+	return !spec.NoShortcuts && !n.watched && n.receive == nil && n.scan == nil &&
+		slices.ContainsFunc(n.transports, func(t Transport) bool { return t.plain })
 }
 
 // isPlain reports whether the transport is plain.
@@ -133,7 +136,7 @@ func (n *NIC) servePlain(now units.Time, p *port) {
 		class := reply.Lowest() & 7
 		f := n.replies[class].front()
 		if f.Flags&packet.Extended != 0 {
-			n.serveRest(now, p, n.serveClass(now, p, eligible, int(class), true))
+			n.serveClasses(now, p, eligible, -1)
 			return
 		}
 		n.popReply(p, int(class))
@@ -144,7 +147,7 @@ func (n *NIC) servePlain(now units.Time, p *port) {
 	class := p.sched.Pick(eligible) & 7
 	q := &n.qps[n.ready[class].head]
 	if !q.plain || q.done || q.seq >= q.total || q.seq < q.high || units.Bytes(q.seq-q.una)*q.tr.Payload >= q.window {
-		n.serveRest(now, p, n.serveClass(now, p, eligible, class, false))
+		n.serveClasses(now, p, eligible, class)
 		return
 	}
 	n.sendNew(now, p, class, q)
