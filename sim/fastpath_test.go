@@ -80,4 +80,6 @@ func testPlain(t *testing.T, cases []int, packets int) {
 	}
 }
 
-func TestPlainNodesChangeNothing(t *testing.T) { testPlain(t, deep.All(12), 1000) }
+func TestPlainNodesChangeNothing(t *testing.T) {
+	testPlain(t, append(deep.All(12), 38), 1000) // in case 38 a flow has a timeout, progress, and another timeout
+}
