@@ -59,7 +59,6 @@ func testPlain(t *testing.T, cases []int, packets int) {
 	pauses, marks := uint64(0), uint64(0)
 	for _, i := range cases {
 		c := drawCase(i, packets)
-		c.cfg.Output.Watermarks = i/2%2 == 0
 		want, err := c.runUnwatched(asksAlways(fastEngines[0]))
 		if err != nil {
 			t.Fatal(err)

@@ -50,7 +50,6 @@ func TestDeepMistakesInPlainNodesAreCaught(t *testing.T) {
 		{"all frames are admitted", "Switch.forwardPlain", " || !s.fast.admits(l, in, class, units.Bytes(size))", ""},
 		{"receivers do not see departures", "Switch.txDonePlain", "s.releasedPlain(now, in, p, slot, f)", "_ = now"},
 		{"stored frames are not marked", "Switch.txDonePlain", "s.mark(now, p, f)", "_ = now"},
-		{"peaks of queues are forgotten", "Ledger.ChargeShared", "if l.tops != nil {", "if false {"},
 		{"the peak is forgotten", "Ledger.ChargeShared", "max(l.peakAll, l.stored)", "l.stored"},
 		{"bytes outside the shared segment are released from it", "Ledger.ReleaseShared", "l.mixed[in]>>(class&7)&1 != 0 || left < 0", "left < 0"},
 		{"packets are taken in any order", "NIC.arrivePlain", "p.Seq != r.Next || ", ""},
