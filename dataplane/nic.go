@@ -58,6 +58,7 @@ type Transport struct {
 	selective bool  // selective repeat: Recovery is not GoBackN
 	timed     bool  // Control has timers (cc.Timed)
 	repaces   bool  // rate changes move send times (cc.Repacer)
+	plain     bool  // see nic_plain.go
 }
 
 // ClassOfData as AckClass or AckQueue means the class of the acknowledged data.
@@ -116,6 +117,9 @@ type NICSpec struct {
 	Checks     *Checks
 	Log        *PauseLog
 	Scan       bool // choose queue pairs like the public simulators (see scanner)
+	// NoShortcuts handles every frame on the general path. Results do not change, so it is for
+	// tests.
+	NoShortcuts bool
 }
 
 // NIC is a host: queue pairs that send flows, and the receiving end of other hosts' flows.
@@ -132,7 +136,8 @@ type NIC struct {
 	paceHeap timerHeap // queue pairs waiting for their send time
 	bdp      units.Bytes
 	waiting  packet.ClassMask // classes with queued replies
-	_        [7]byte
+	plain    bool             // see nic_plain.go
+	_        [6]byte
 
 	ready [mmu.Classes]flowList
 
@@ -213,6 +218,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 		tr.selective = tr.Recovery != GoBackN
 		_, tr.timed = control.(cc.Timed)
 		_, tr.repaces = control.(cc.Repacer)
+		tr.plain = tr.isPlain()
 	}
 	// The receive buffer is a switch with one port: a static limit per class, and headroom.
 	size, others := spec.Receive.size(&spec.Port, spec.Flow)
@@ -233,6 +239,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 		n.flows.delivered = make([]units.Bytes, len(n.flows.Flow))
 	}
 	n.receive = newReceiver(n, &spec.Receive, spec.Flow)
+	n.plain = n.isPlain(spec)
 	n.armStart()
 	n.attach(probedNIC{probedNode{&n.node}, n})
 	return n, nil
@@ -296,6 +303,8 @@ func (n *NIC) kick(now units.Time) {
 	case p.busy > now:
 		p.txPending = 1
 		n.drv.ArmTx(0, p.busy)
+	case n.servesPlain(p):
+		n.servePlain(now, p)
 	default:
 		n.serveNIC(now, p)
 	}
@@ -337,9 +346,12 @@ func (n *NIC) TxDone(now units.Time, _ int) bool {
 	n.beginEvent(now)
 	p := &n.ports[0]
 	p.txPending = 0
-	if n.scan != nil {
+	switch {
+	case n.servesPlain(p):
+		n.servePlain(now, p)
+	case n.scan != nil:
 		n.serveScan(now, p)
-	} else {
+	default:
 		n.serveNIC(now, p)
 	}
 	n.endEvent(now)
@@ -352,15 +364,22 @@ func (n *NIC) serveNIC(now units.Time, p *port) {
 		n.rearmTx(p)
 		return
 	}
-	eligible := p.nonEmpty &^ p.blocked
+	n.serveClasses(now, p, p.nonEmpty&^p.blocked, -1)
+}
+
+// serveClasses sends the next reply or data packet of the eligible classes. picked is the class
+// that the scheduler has picked, or -1.
+func (n *NIC) serveClasses(now units.Time, p *port, eligible packet.ClassMask, picked int) {
 	for eligible != 0 {
 		reply := eligible & n.waiting
-		var class int
-		if reply != 0 {
+		class := picked
+		switch {
+		case reply != 0:
 			class = int(reply.Lowest())
-		} else {
+		case picked < 0:
 			class = p.sched.Pick(eligible)
 		}
+		picked = -1
 		bit := packet.MaskOf(uint8(class))
 		sent := false
 		if reply != 0 {
@@ -397,6 +416,18 @@ func (n *NIC) sendReply(now units.Time, p *port, class int) bool {
 	if !n.may(now, p, class, f.Size) {
 		return false
 	}
+	n.popReply(p, class)
+	ext := packet.Ext(nil)
+	if f.Flags&packet.Extended != 0 {
+		ext = n.replyExts[class&7].pop()
+	}
+	n.transmit(now, p, f, ext, int(f.Class()))
+	return true
+}
+
+// popReply removes the first reply of a class.
+func (n *NIC) popReply(p *port, class int) {
+	r := &n.replies[class&7]
 	r.pop()
 	if r.empty() {
 		n.waiting &^= 1 << (class & 7)
@@ -404,12 +435,6 @@ func (n *NIC) sendReply(now units.Time, p *port, class int) bool {
 			p.nonEmpty &^= 1 << (class & 7)
 		}
 	}
-	ext := packet.Ext(nil)
-	if f.Flags&packet.Extended != 0 {
-		ext = n.replyExts[class&7].pop()
-	}
-	n.transmit(now, p, f, ext, int(f.Class()))
-	return true
 }
 
 // sendData sends a packet of the next ready queue pair of a class.
@@ -498,6 +523,9 @@ func (n *NIC) Wake(now units.Time) {
 
 // Arrive handles a frame whose last bit has arrived. The packet is read-only.
 func (n *NIC) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
+	if n.plain && p.Flags&packet.Extended == 0 && n.arrivePlain(now, p) {
+		return
+	}
 	if n.watched {
 		n.observe(now, in, p, ext)
 	}

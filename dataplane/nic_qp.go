@@ -39,7 +39,8 @@ type qp struct {
 	sentSize uint16 // frame size of the packet sent last
 	class    uint8
 	flags    packet.Flags
-	_        [2]byte
+	plain    bool // tr is plain
+	_        byte
 
 	// Fields that ACKs need too: one cache line.
 	ctl    cc.Control
@@ -71,7 +72,7 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	*q = qp{
 		nextAt: now, rtoAt: units.Never, rto: tr.Timeout, ctl: q.ctl, softAt: q.softAt, paceAt: q.paceAt, board: q.board,
 		flow: flow, total: uint32(packets), hash: f.Hash, dst: f.Dst,
-		lastSize: uint16(last + tr.Header), fullSize: uint16(tr.Payload + tr.Header), class: f.Class, tr: tr,
+		lastSize: uint16(last + tr.Header), fullSize: uint16(tr.Payload + tr.Header), class: f.Class, plain: tr.plain, tr: tr,
 	}
 	if f.Pinned {
 		q.flags = packet.Pinned

@@ -34,11 +34,7 @@ func (n *NIC) data(now units.Time, p *packet.Packet, ext packet.Ext) {
 			n.checks.delivered(now, n.flows, p, tr, last)
 		}
 		if last {
-			r.Delivered = now
-			if n.flows.wait != nil {
-				n.releaseWaiters(now, p.Flow)
-			}
-			n.reportFlow(now, p.Flow, probe.FlowDelivered)
+			n.delivered(now, p.Flow, r)
 		}
 		if int(r.unacked) >= tr.AckEvery || last || p.Flags&packet.AckNow != 0 || marked && tr.CNP == CNPInAck {
 			r.unacked = 0
@@ -50,6 +46,15 @@ func (n *NIC) data(now units.Time, p *packet.Packet, ext packet.Ext) {
 		r.Twice++
 		n.answer(p, packet.Ack, tr, r.Next, marked, ext)
 	}
+}
+
+// delivered follows the arrival of the last packet of a flow.
+func (n *NIC) delivered(now units.Time, flow uint32, r *RecvResult) {
+	r.Delivered = now
+	if n.flows.wait != nil {
+		n.releaseWaiters(now, flow)
+	}
+	n.reportFlow(now, flow, probe.FlowDelivered)
 }
 
 //go:noinline

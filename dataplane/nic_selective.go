@@ -125,11 +125,7 @@ func (n *NIC) deliver(now units.Time, p *packet.Packet, r *RecvResult, tr *Trans
 			}
 		}
 		if last {
-			r.Delivered = now
-			if n.flows.wait != nil {
-				n.releaseWaiters(now, p.Flow)
-			}
-			n.reportFlow(now, p.Flow, probe.FlowDelivered)
+			n.delivered(now, p.Flow, r)
 		}
 		if r.reorder == 0 {
 			return

@@ -10,7 +10,7 @@ import (
 // telemetry, no observer, no deadlock handler, buffers that count bytes, and marks that are set
 // when frames leave. NewSwitch decides this once. Frames of a plain switch take the functions of
 // this file, which do in one piece what Forward and TxDone do; whatever they do not handle goes
-// through the general path. TestPlainSwitchesChangeNothing compares the two.
+// through the general path. TestPlainNodesChangeNothing compares the two.
 
 // isPlain reports whether the switch is plain. It holds for the whole run.
 func (s *Switch) isPlain(spec *SwitchSpec) bool {

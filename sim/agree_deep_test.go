@@ -28,3 +28,5 @@ func TestDeepIdealIsTheFCTAlone(t *testing.T) {
 }
 
 func TestDeepLateTimers(t *testing.T) { testLateTimers(t, deep.Cases(20)) }
+
+func TestDeepPlainNodesChangeNothing(t *testing.T) { testPlain(t, deep.Cases(1000), 1000) }

@@ -44,17 +44,23 @@ func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
 	}
 }
 
-// Each mutant has one mistake in the path of plain switches.
-func TestDeepMistakesInPlainSwitchesAreCaught(t *testing.T) {
+// Each mutant has one mistake in the path of plain switches or NICs.
+func TestDeepMistakesInPlainNodesAreCaught(t *testing.T) {
 	for _, m := range []struct{ name, function, right, wrong string }{
 		{"all frames are admitted", "Switch.forwardPlain", " || !s.fast.admits(l, in, class, units.Bytes(size))", ""},
 		{"receivers do not see departures", "Switch.txDonePlain", "s.releasedPlain(now, in, p, slot, f)", "_ = now"},
 		{"stored frames are not marked", "Switch.txDonePlain", "s.mark(now, p, f)", "_ = now"},
 		{"the peak is forgotten", "Ledger.ChargeShared", "max(l.peakAll, l.stored)", "l.stored"},
 		{"bytes outside the shared segment are released from it", "Ledger.ReleaseShared", "l.mixed[in]>>(class&7)&1 != 0 || left < 0", "left < 0"},
+		{"packets are taken in any order", "NIC.arrivePlain", "p.Seq != r.Next || ", ""},
+		{"marks are not returned", "NIC.arrivePlain", " || p.Flags&packet.CE != 0", ""},
+		{"ACKs overtake data", "NIC.acknowledge", "port.idle(now, 1<<queue)", "port.busy <= now"},
+		{"timeouts stay doubled", "NIC.arrivePlain", "!q.plain || q.late", "!q.plain"},
+		{"retransmissions count as new", "NIC.servePlain", "q.seq < q.high || ", ""},
+		{"the send time is ignored", "NIC.sendNew", " || q.nextAt > p.busy", ""},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			mutant.MustCatch(t, m.function, m.right, m.wrong, "-run=^(TestPlainSwitchesChangeNothing|TestPlainSwitchUnderCongestion)$", ".", "../dataplane")
+			mutant.MustCatch(t, m.function, m.right, m.wrong, "-run=^(TestPlainNodesChangeNothing|TestPlainSwitchUnderCongestion)$", ".", "../dataplane")
 		})
 	}
 }

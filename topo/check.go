@@ -11,7 +11,7 @@ import (
 const (
 	MaxNodes = 65535   // host numbers in packets have 16 bits
 	MaxPorts = 1024    // per node
-	maxHops  = 1 << 27 // entries of all routing tables: 1 GiB
+	maxHops  = 1 << 27 // entries of all routing tables, one per switch and edge: 1 GiB
 	MinRate  = units.Mbps
 	MaxRate  = 10 * units.Tbps
 	MaxDelay = units.Second
@@ -64,8 +64,8 @@ func fits(hosts, switches int) error {
 	if hosts < 2 {
 		return fmt.Errorf("the number of hosts is %d (expected at least 2)", hosts)
 	}
-	if hosts*switches > maxHops && hosts+switches <= MaxNodes {
-		return fmt.Errorf("there are %d hosts and %d switches, too many for their routing tables (expected a product of at most %d)", hosts, switches, maxHops)
+	if edges := min(hosts, switches); edges*switches > maxHops && hosts+switches <= MaxNodes {
+		return fmt.Errorf("there are %d switches, of which up to %d have hosts: too many for their routing tables (expected a product of at most %d)", switches, edges, maxHops)
 	}
 	if nodes := hosts + switches; nodes > MaxNodes {
 		return fmt.Errorf("there are %d hosts and %d switches (expected at most %d nodes)", hosts, switches, MaxNodes)

@@ -41,7 +41,7 @@ func TestRefused(t *testing.T) {
 		{"linear", &LinearParams{2, 1, []int{1, -1}, slow, fast}, "hosts[1] is -1"},
 		{"linear", &LinearParams{2, 0, nil, slow, fast}, "the number of hosts is 0 (expected at least 2)"},
 		{"linear", &LinearParams{60000, 1, nil, slow, fast}, "there are 60000 hosts and 60000 switches (expected at most 65535 nodes)"},
-		{"linear", &LinearParams{30000, 1, nil, slow, fast}, "there are 30000 hosts and 30000 switches, too many for their routing tables"},
+		{"linear", &LinearParams{30000, 1, nil, slow, fast}, "there are 30000 switches, of which up to 30000 have hosts: too many for their routing tables"},
 		{"leaf-spine", &LeafSpineParams{0, 1, 1, 0, slow, fast}, "leaves is 0"},
 		{"leaf-spine", &LeafSpineParams{2, 0, 1, 0, slow, fast}, "spines is 0"},
 		{"leaf-spine", &LeafSpineParams{2, 1, 0, 0, slow, fast}, "hosts_per_leaf is 0"},

@@ -126,7 +126,8 @@ type Ledger struct {
 	segments  [numSegments]units.Bytes
 	peakAll   units.Bytes
 	peak      [numSegments]units.Bytes
-	extra     bool // pairs, tops or a division exist
+	tops      []row // by port: highest counts of rows; nil unless KeepPeaks was called
+	extra     bool  // pairs or a division exist
 
 	spec      Spec
 	sharedAll units.Bytes // size of the shared segment when nothing is lent
@@ -138,7 +139,7 @@ type Ledger struct {
 	lent      units.Bytes // part of the reserve that came from the shared segment
 	expelled  units.Bytes // total bytes of expelled frames
 	pairs     []Pair      // [(in*ports+out)*Classes+class], nil unless KeepPairs was called
-	tops      []tops      // [port*Classes+class], nil unless KeepPeaks was called
+	rareTops  []counters  // like tops, of unshared
 	orders    []Order
 	div       *division // nil: one part, no egress pools
 }
@@ -194,18 +195,20 @@ func (l *Ledger) KeepPairs() {
 	}
 }
 
-// tops are the highest counts of a queue: ingress by segment, and egress.
-type tops struct {
-	in  counters
-	out int32
-}
-
 // KeepPeaks makes an empty ledger record the highest count of every queue.
 func (l *Ledger) KeepPeaks() {
 	if l.stored != 0 {
 		panic("mmu: KeepPeaks: the ledger is not empty")
 	}
-	l.tops, l.extra = make([]tops, len(l.unshared)), true
+	l.tops, l.rareTops = make([]row, len(l.rows)), make([]counters, len(l.unshared))
+}
+
+// notePeaks updates the highest counts of the queues of a frame stored in the shared segment.
+func (l *Ledger) notePeaks(in, out int, class uint8) {
+	top, now := &l.tops[in].shared[class&7], l.rows[in].shared[class&7]
+	*top = max(*top, now)
+	top, now = &l.tops[out].out[class&7], l.rows[out].out[class&7]
+	*top = max(*top, now)
 }
 
 // charged updates the optional counters for a stored frame.
@@ -218,12 +221,10 @@ func (l *Ledger) charged(a *Arrival, s Segment) {
 		l.div.moved(l, a.Out, a.Class, a.Bytes)
 	}
 	if l.tops != nil {
-		in, out := a.In*Classes+int(a.Class), a.Out*Classes+int(a.Class)
-		if n, top := *l.count(in, s), l.tops[in].in.of(s); n > *top {
-			*top = n
-		}
-		if n, top := l.rows[a.Out].out[a.Class&7], &l.tops[out].out; n > *top {
-			*top = n
+		l.notePeaks(a.In, a.Out, a.Class)
+		if at := a.In*Classes + int(a.Class); s != Shared {
+			top := l.rareTops[at].of(s)
+			*top = max(*top, *l.count(at, s))
 		}
 	}
 }
@@ -308,13 +309,13 @@ func (l *Ledger) Charge(a *Arrival, s Segment) {
 		l.peakAll = l.stored
 	}
 	l.rows[a.Out].out[a.Class&7] += int32(a.Bytes)
-	if l.extra {
+	if l.extra || l.tops != nil {
 		l.charged(a, s)
 	}
 }
 
-// Plain reports whether frames cost their bytes and there are no optional counters. Then
-// ChargeShared and ReleaseShared may be used.
+// Plain reports whether frames cost their bytes and there are no optional counters except
+// peaks. Then ChargeShared and ReleaseShared may be used.
 func (l *Ledger) Plain() bool { return l.unit == 0 && !l.extra }
 
 // ChargeShared is Charge for the shared segment of a plain ledger.
@@ -326,6 +327,9 @@ func (l *Ledger) ChargeShared(in, out int, class uint8, b int32) {
 	l.peak[Shared] = max(l.peak[Shared], used)
 	l.stored += units.Bytes(b)
 	l.peakAll = max(l.peakAll, l.stored)
+	if l.tops != nil {
+		l.notePeaks(in, out, class)
+	}
 }
 
 // ReleaseShared is Release for a frame of a plain ledger whose queue has bytes only in the
@@ -428,8 +432,8 @@ func (l *Ledger) Move(a *Arrival, to int) {
 		l.div.moved(l, to, a.Class, a.Bytes)
 	}
 	if l.tops != nil {
-		at := to*Classes + int(a.Class)
-		l.tops[at].out = max(l.tops[at].out, l.rows[to].out[a.Class&7])
+		top := &l.tops[to].out[a.Class&7]
+		*top = max(*top, l.rows[to].out[a.Class&7])
 	}
 }
 

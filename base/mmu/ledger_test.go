@@ -1,6 +1,7 @@
 package mmu
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -400,4 +401,30 @@ func TestLedgerProperty(t *testing.T) {
 			t.Fatalf("at the end %d B are stored, and the shared segment has %d B", v.Stored(), v.SharedSize())
 		}
 	})
+}
+
+// ChargeShared and ReleaseShared count like Charge and Release, peaks included.
+func TestPlainChargesCountTheSame(t *testing.T) {
+	var ledgers [2]*Ledger
+	for i := range ledgers {
+		ledgers[i] = NewLedger(Spec{Ports: 2, Size: 10_000, Shared: 10_000})
+		ledgers[i].KeepPeaks()
+	}
+	general, plain := ledgers[0], ledgers[1]
+	for i, a := range []Arrival{{In: 0, Out: 1, Class: 3, Bytes: 1000}, {In: 1, Out: 0, Class: 3, Bytes: 500}, {In: 0, Out: 1, Class: 3, Bytes: 700}} {
+		general.Charge(&a, Shared)
+		plain.ChargeShared(a.In, a.Out, a.Class, int32(a.Bytes))
+		if i == 1 {
+			general.Release(&a)
+			if !plain.ReleaseShared(a.In, a.Out, a.Class, int32(a.Bytes)) {
+				t.Error("ReleaseShared = false, want true")
+			}
+		}
+	}
+	if !reflect.DeepEqual(general, plain) {
+		t.Errorf("plain ledger %+v, want %+v", plain, general)
+	}
+	if q, _ := plain.View().QueuePeaks(1, 3); q.Shared != 500 || q.Egress != 1700 {
+		t.Errorf("peaks of port 1 are %+v, want 500 B shared and 1700 B egress", q)
+	}
 }

@@ -149,10 +149,10 @@ func (v View) QueuePeaks(port int, class uint8) (QueuePeaks, bool) {
 	if v.l.tops == nil {
 		return QueuePeaks{}, false
 	}
-	t := &v.l.tops[port*Classes+int(class)]
+	t, rare := &v.l.tops[port], &v.l.rareTops[port*Classes+int(class)]
 	return QueuePeaks{
-		Ingress{units.Bytes(t.in[Private-1]), units.Bytes(t.in[Shared-1]), units.Bytes(t.in[Headroom-1]), units.Bytes(t.in[Reserve-1])},
-		units.Bytes(t.out),
+		Ingress{units.Bytes(rare[Private-1]), units.Bytes(t.shared[class&7]), units.Bytes(rare[Headroom-1]), units.Bytes(rare[Reserve-1])},
+		units.Bytes(t.out[class&7]),
 	}, true
 }
 
