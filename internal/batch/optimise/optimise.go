@@ -120,14 +120,10 @@ func Search(p *Problem, o Options) (*Result, error) {
 	if least := o.MinRuns(len(p.Axes)); o.Runs < least {
 		return nil, fmt.Errorf("%d runs are too few (expected at least %d)", o.Runs, least)
 	}
-	s := &search{Problem: p, Options: o, sequence: newSobol(len(p.Axes), o.Seed), result: &Result{}, known: make(map[string]*Entry)}
-	s.left = o.Runs - o.Reserve(len(p.Axes)) + o.Seeds // today's are counted when they run
-	today := &Entry{Setting: s.today()}
-	s.note(today)
-	if err := s.complete([]*Entry{today}); err != nil {
+	s := newSearch(p, o)
+	if err := s.complete(s.result.Entries[:1]); err != nil {
 		return nil, err
 	}
-	today.Setting = nil
 	if err := s.explore(); err != nil {
 		return nil, err
 	}
@@ -140,6 +136,18 @@ func Search(p *Problem, o Options) (*Result, error) {
 	err := s.reset()
 	s.conclude()
 	return s.result, err
+}
+
+// newSearch returns a search that knows today's setting.
+func newSearch(p *Problem, o Options) *search {
+	s := &search{Problem: p, Options: o, sequence: newSobol(len(p.Axes), o.Seed), result: &Result{}, known: make(map[string]*Entry)}
+	s.left = o.Runs - o.Reserve(len(p.Axes)) + o.Seeds // today's are counted when they run
+	today := &Entry{}
+	s.result.Entries = []*Entry{today}
+	if levels := s.today(); levels != nil {
+		s.known[fmt.Sprint(levels)] = today
+	}
+	return s
 }
 
 // today returns the levels of today's setting, or nil if some value is not a level.
@@ -157,9 +165,7 @@ func (s *search) today() []int {
 // note adds an entry to the result.
 func (s *search) note(e *Entry) {
 	s.result.Entries = append(s.result.Entries, e)
-	if e.Setting != nil {
-		s.known[fmt.Sprint(e.Setting)] = e
-	}
+	s.known[fmt.Sprint(e.Setting)] = e
 }
 
 // levels returns the position of an entry, or nil for today's if it has none.
@@ -174,7 +180,7 @@ func (s *search) levels(e *Entry) []int {
 func (s *search) run(list []*Entry) error {
 	var trials []Trial
 	for _, e := range list {
-		trials = append(trials, Trial{s.setting(e), len(e.Outcomes)})
+		trials = append(trials, Trial{e.Setting, len(e.Outcomes)})
 	}
 	return s.trials(trials, func(i int, o Outcome) {
 		if e := list[i]; o.Invalid {
@@ -184,14 +190,6 @@ func (s *search) run(list []*Entry) error {
 			s.left--
 		}
 	})
-}
-
-// setting returns what the caller knows the setting of an entry by.
-func (s *search) setting(e *Entry) []int {
-	if e == s.result.Entries[0] {
-		return nil
-	}
-	return e.Setting
 }
 
 func (s *search) trials(list []Trial, take func(int, Outcome)) error {
@@ -240,15 +238,20 @@ func (s *search) complete(list []*Entry) error {
 	return nil
 }
 
-// explore tries Sobol points with one seed and continues the best quarter of them.
-func (s *search) explore() error {
-	list := s.candidates(max(2, s.left*2/5), func(point []uint32) []int {
+// spread returns the settings of Sobol points in the whole space.
+func (s *search) spread() []*Entry {
+	return s.candidates(max(2, s.left*2/5), func(point []uint32) []int {
 		var setting []int
 		for j, a := range s.Axes {
 			setting = append(setting, part(point[j], a.Levels))
 		}
 		return setting
 	})
+}
+
+// explore tries Sobol points with one seed and continues the best quarter of them.
+func (s *search) explore() error {
+	list := s.spread()
 	if err := s.run(list); err != nil {
 		return err
 	}
@@ -375,6 +378,20 @@ func (s *search) candidates(n int, of func(point []uint32) []int) []*Entry {
 		misses = 0
 		s.note(e)
 		list = append(list, e)
+	}
+	return list
+}
+
+// First returns the trials that a search runs whatever their outcomes are.
+func First(p *Problem, o Options) []Trial {
+	s := newSearch(p, o)
+	var list []Trial
+	for seed := range o.Seeds {
+		list = append(list, Trial{Seed: seed})
+	}
+	s.left -= o.Seeds
+	for _, e := range s.spread() {
+		list = append(list, Trial{Setting: e.Setting})
 	}
 	return list
 }

@@ -172,7 +172,7 @@ func (s *search) confirm() error {
 		var trials []Trial
 		for _, e := range list {
 			for i := range s.Confirm {
-				trials = append(trials, Trial{s.setting(e), s.Seeds + i})
+				trials = append(trials, Trial{e.Setting, s.Seeds + i})
 			}
 		}
 		err := s.trials(trials, func(i int, o Outcome) {
