@@ -125,7 +125,7 @@ func (a *app) tune(cmd *cobra.Command, file string, f *tuneFlags) error {
 	s.Runs, s.Batch, s.Resets = f.runs, f.batch, true
 	s.Options.Seeds, s.Confirm = len(s.Seeds), len(s.Fresh)
 	if least := s.MinRuns(len(s.Ranges)); f.runs < least {
-		return failf(exitInput, "--runs is %d (expected at least %d for %d keys, %d seeds and --confirm %d)", f.runs, least, len(s.Ranges), len(s.Seeds), f.confirm)
+		return failf(exitInput, "--runs is %d (expected at least %d for --seeds %d, --confirm %d and varied keys: %d)", f.runs, least, len(s.Seeds), f.confirm, len(s.Ranges))
 	}
 	chips, err := (&sonic.Extra{Chip: f.chip}).Choices()
 	if err != nil {
@@ -293,7 +293,7 @@ func (a *app) printTune(t *tune.Answer, files []tune.File) error {
 		table(t.SettingTable(t.Front), 1+len(t.Keys))
 	}
 	w.line("%s", t.Message)
-	if len(t.Set) > 0 {
+	if len(t.Set) > 0 && t.Verdict != tune.Worse {
 		w.line("to use it: --set %s", strings.Join(t.Set, " --set "))
 	}
 	w.line("")

@@ -309,6 +309,10 @@ func (s *search) refine() error {
 			w := weights[(tries+i)%len(weights)]
 			best := s.best(w)
 			before[w] = best
+			if e := s.predicted(w, best); e != nil && i%2 == 0 {
+				list = append(list, e)
+				continue
+			}
 			list = append(list, s.candidates(1, func(point []uint32) []int { return s.near(best, width, point) })...)
 		}
 		if len(list) == 0 {
@@ -370,16 +374,25 @@ const maxMisses = 300
 func (s *search) candidates(n int, of func(point []uint32) []int) []*Entry {
 	var list []*Entry
 	for misses := 0; len(list) < n && misses < maxMisses; {
-		e := &Entry{Setting: of(s.sequence.next())}
-		if s.known[fmt.Sprint(e.Setting)] != nil {
+		e := s.add(of(s.sequence.next()))
+		if e == nil {
 			misses++
 			continue
 		}
 		misses = 0
-		s.note(e)
 		list = append(list, e)
 	}
 	return list
+}
+
+// add adds a setting, or returns nil if it is known.
+func (s *search) add(setting []int) *Entry {
+	if s.known[fmt.Sprint(setting)] != nil {
+		return nil
+	}
+	e := &Entry{Setting: setting}
+	s.note(e)
+	return e
 }
 
 // First returns the trials that a search runs whatever their outcomes are.

@@ -59,7 +59,13 @@ type measurement struct {
 }
 
 // mistake names the flag of an error.
-func mistake(flag string, err error) error { return fmt.Errorf("--%s: %w", flag, err) }
+func mistake(flag string, err error) error {
+	var in *scenario.InputError
+	if errors.As(err, &in) {
+		return err // it names the flag
+	}
+	return fmt.Errorf("--%s: %w", flag, err)
+}
 
 // NewStudy reads a question. The grid has the scenario and no axes.
 func NewStudy(g *sweep.Grid, q *Question) (*Study, error) {
