@@ -86,7 +86,7 @@ type Result struct {
 	Best    *Entry
 	Closest *Entry   // setting with the smallest violation
 	Front   []*Entry // with two goals: settings that no other one dominates
-	// Resets has, by axis, Best with today's value of the axis; nil if there is none.
+	// Resets has, by axis, Best with today's value of the axis; nil if it did not run.
 	Resets    []*Entry
 	Runs      int
 	Exhausted bool // every setting was tried
@@ -130,12 +130,14 @@ func Search(p *Problem, o Options) (*Result, error) {
 	if err := s.refine(); err != nil {
 		return nil, err
 	}
+	if err := s.reset(); err != nil {
+		return nil, err
+	}
 	if err := s.confirm(); err != nil {
 		return nil, err
 	}
-	err := s.reset()
 	s.conclude()
-	return s.result, err
+	return s.result, nil
 }
 
 // newSearch returns a search that knows today's setting.
@@ -183,13 +185,19 @@ func (s *search) run(list []*Entry) error {
 		trials = append(trials, Trial{e.Setting, len(e.Outcomes)})
 	}
 	return s.trials(trials, func(i int, o Outcome) {
-		if e := list[i]; o.Invalid {
-			e.State = Invalid
-		} else {
-			e.Outcomes = append(e.Outcomes, o)
+		if list[i].take(i, o); !o.Invalid {
 			s.left--
 		}
 	})
+}
+
+// take adds an outcome of an entry.
+func (e *Entry) take(_ int, o Outcome) {
+	if o.Invalid {
+		e.State = Invalid
+		return
+	}
+	e.Outcomes = append(e.Outcomes, o)
 }
 
 func (s *search) trials(list []Trial, take func(int, Outcome)) error {

@@ -63,7 +63,7 @@ func TestNoisyQuadratic(t *testing.T) {
 		{"noisy", 4, 0.3, 0.03},
 		{"steep", 10, 0.2, 0.03},
 	} {
-		const seeds = 200
+		const seeds = 60
 		good, worst := 0, 0.0
 		for seed := range uint64(seeds) {
 			r := rand.New(rand.NewPCG(seed, 7))

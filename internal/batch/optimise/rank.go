@@ -2,6 +2,7 @@ package optimise
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -83,11 +84,26 @@ func (s *search) best(weight float64) *Entry {
 	r := s.ranking(weight)
 	var best *Entry
 	for _, e := range s.result.Entries {
-		if e.State == Complete && (best == nil || r.compare(e, best, s.Seeds) < 0) {
+		if e.State != Complete {
+			continue
+		}
+		if best == nil || cmp.Or(r.compare(e, best, s.Seeds), cmp.Compare(s.changes(e), s.changes(best))) < 0 {
 			best = e
 		}
 	}
 	return best
+}
+
+// changes returns the number of axes on which an entry differs from today's setting. Of equal
+// settings the one with the fewest changes is the best.
+func (s *search) changes(e *Entry) int {
+	n := 0
+	for j, level := range e.Setting {
+		if level != s.Axes[j].Today {
+			n++
+		}
+	}
+	return n
 }
 
 // hopeless reports whether an entry with some seeds is unlikely to become the best: it has a
@@ -175,10 +191,7 @@ func (s *search) confirm() error {
 				trials = append(trials, Trial{e.Setting, s.Seeds + i})
 			}
 		}
-		err := s.trials(trials, func(i int, o Outcome) {
-			e := list[i/s.Confirm]
-			e.Fresh = append(e.Fresh, o)
-		})
+		err := s.trials(trials, func(i int, o Outcome) { list[i/s.Confirm].Fresh = append(list[i/s.Confirm].Fresh, o) })
 		if err != nil || best.Violation() == 0 {
 			return err
 		}
@@ -186,54 +199,52 @@ func (s *search) confirm() error {
 	}
 }
 
-// reset runs the best setting with each axis reset to today's value, alone.
+// reset runs the best setting with each axis reset to today's value, alone. A reset that is not
+// worse becomes the best setting.
 func (s *search) reset() error {
-	best := s.best(balanced)
-	if !s.Resets || len(s.Axes) < 2 || best == nil || best == s.result.Entries[0] {
+	if !s.Resets || len(s.Axes) < 2 {
 		return nil
 	}
-	s.left = s.Runs - s.result.Runs
-	s.result.Resets = make([]*Entry, len(s.Axes))
-	var fresh []*Entry
-	for j, a := range s.Axes {
-		if a.Today < 0 || best.Setting[j] == a.Today {
+	s.left += len(s.Axes) * s.Seeds
+	for j := range s.Axes {
+		best := s.best(balanced)
+		if best == nil {
+			return nil
+		}
+		setting := s.without(best, j)
+		if setting == nil {
 			continue
 		}
-		setting := slices.Clone(best.Setting)
-		setting[j] = a.Today
-		e := &Entry{Setting: setting}
-		for _, known := range s.result.Entries {
-			if slices.Equal(s.levels(known), setting) {
-				e = known
-			}
+		e := s.known[fmt.Sprint(setting)]
+		if e == nil {
+			e = s.add(setting)
 		}
-		if e.State == "" {
-			s.note(e)
+		if e.State == Invalid || e.State == Complete || s.left < s.Seeds {
+			continue
 		}
-		s.result.Resets[j] = e
-		if e.State == "" || e.State == Ended {
-			fresh = append(fresh, e)
+		var trials []Trial
+		for seed := len(e.Outcomes); seed < s.Seeds; seed++ {
+			trials = append(trials, Trial{setting, seed})
 		}
-	}
-	for len(fresh) > 0 {
-		if s.left < len(fresh) {
-			break
-		}
-		if err := s.run(fresh); err != nil {
+		e.State = Complete
+		if err := s.trials(trials, e.take); err != nil {
 			return err
 		}
-		fresh = slices.DeleteFunc(fresh, func(e *Entry) bool { return e.State == Invalid || len(e.Outcomes) == s.Seeds })
-	}
-	for j, e := range s.result.Resets {
-		switch {
-		case e == nil:
-		case len(e.Outcomes) < s.Seeds:
-			s.result.Resets[j] = nil
-		case e.State == "" || e.State == Ended:
-			e.State = Ended // it informs, but does not compete: the best setting is confirmed
-		}
+		s.left -= len(trials)
 	}
 	return nil
+}
+
+// without returns the levels of an entry with today's value on an axis, or nil if the entry has
+// it, or today's value is not a level.
+func (s *search) without(e *Entry, axis int) []int {
+	today := s.Axes[axis].Today
+	if e.Setting == nil || today < 0 || e.Setting[axis] == today {
+		return nil
+	}
+	setting := slices.Clone(e.Setting)
+	setting[axis] = today
+	return setting
 }
 
 // conclude selects the settings that the result names.
@@ -249,6 +260,15 @@ func (s *search) conclude() {
 	}
 	if best := s.best(balanced); best != nil && best.Violation() == 0 {
 		r.Best = best
+		for j := range s.Axes {
+			var reset *Entry
+			if setting := s.without(best, j); setting != nil {
+				if e := s.known[fmt.Sprint(setting)]; e != nil && len(e.Outcomes) == s.Seeds {
+					reset = e
+				}
+			}
+			r.Resets = append(r.Resets, reset)
+		}
 	}
 	if s.Goals < 2 {
 		return

@@ -133,7 +133,7 @@ func (s *Study) answer(r *optimise.Result) (*Answer, error) {
 			if level := k.insert(s.today[i]); level != a.best[i] {
 				a.Set = append(a.Set, k.Key+"="+key.Best)
 			}
-			if r.Resets != nil && r.Resets[i] != nil {
+			if r.Resets[i] != nil {
 				if x := a.Settings[at[r.Resets[i]]]; len(x.Violates) > 0 {
 					key.ResetViolates = x.Violates[0]
 				} else {
