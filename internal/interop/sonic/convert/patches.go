@@ -40,6 +40,9 @@ func Patches(old, changed []File) ([]File, error) {
 		if len(ops) == 0 {
 			continue
 		}
+		// An entry exists before others refer to it, and until none does.
+		order := []string{"add", "replace", "remove"}
+		slices.SortStableFunc(ops, func(a, b operation) int { return slices.Index(order, a.Op) - slices.Index(order, b.Op) })
 		var text bytes.Buffer
 		e := json.NewEncoder(&text)
 		e.SetIndent("", "  ")
