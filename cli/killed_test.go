@@ -91,13 +91,13 @@ func TestKilledTuneResumesToTheSameBytes(t *testing.T) {
 	folder := t.TempDir()
 	tune := func(name string) *exec.Cmd {
 		return exec.Command("xoff", "tune", "testdata/busy.yaml", "--vary", "switch.policy.alpha=1/64..1", "--vary", "switch.ecn.kmin=10KB..160KB",
-			"--set", "run.arrivals=60us", "--set", "run.measure={from: 0us, to: 60us}", "--minimize", "fct.p99", "--runs", "30", "--seeds", "2",
+			"--set", "run.arrivals=60us", "--set", "run.measure={from: 0us, to: 60us}", "--minimize", "fct.p99", "--runs", "21", "--seeds", "2",
 			"--workers", "2", "--quiet", "--resume", "-o", filepath.Join(folder, name))
 	}
 	if out, err := tune("whole").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	kills := killOften(t, filepath.Join(folder, "killed"), []int{0, 3, 9, 15, 21, 25}, func() *exec.Cmd { return tune("killed") })
+	kills := killOften(t, filepath.Join(folder, "killed"), []int{0, 3, 7, 11, 15}, func() *exec.Cmd { return tune("killed") })
 	if out, err := tune("killed").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

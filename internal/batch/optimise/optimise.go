@@ -36,7 +36,7 @@ type Trial struct {
 type Outcome struct {
 	Goals     []float64
 	Violation float64 // 0: every constraint holds; larger is worse
-	Invalid   bool    // the setting cannot run; such a trial costs nothing
+	Invalid   bool    // the setting cannot run; such a trial costs nothing. Today's setting is never invalid
 }
 
 // Options bound a search.
@@ -209,6 +209,9 @@ func (s *search) trials(list []Trial, take func(int, Outcome)) error {
 		return err
 	}
 	for i, o := range outcomes {
+		if o.Invalid {
+			o.Violation = math.Inf(1)
+		}
 		for _, g := range o.Goals {
 			if math.IsNaN(g) || math.IsInf(g, 0) {
 				o.Violation = math.Inf(1)

@@ -112,19 +112,28 @@ func (s *Study) accepts(key, value string) error {
 	return err
 }
 
-// Prepare builds today's setting and resolves the metrics of the question.
+// Prepare builds today's setting with every seed and resolves the metrics of the question. It
+// returns the points of today's setting.
 func (s *Study) Prepare(ctx context.Context, r *sweep.Runner, options string, q *Question) ([]*sweep.Point, error) {
 	s.runner, s.options = r, options
 	s.Options.Seeds, s.Confirm = len(s.Seeds), len(s.Fresh)
 	s.Grid.Seeds = slices.Concat(s.Seeds, s.Fresh)
-	point, err := s.point(optimise.Trial{})
+	var points []*sweep.Point
+	for seed := range s.Grid.Seeds {
+		point, err := s.point(optimise.Trial{Seed: seed})
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, point)
+	}
+	names, errs, err := r.Add(ctx, s.Grid.Axes, points, options)
 	if err != nil {
 		return nil, err
 	}
-	points := []*sweep.Point{point}
-	names, errs, err := r.Add(ctx, s.Grid.Axes, points, options)
-	if err != nil || errs[0] != nil {
-		return nil, errors.Join(err, errs[0])
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
 	}
 	for flag, list := range map[string][]string{"minimize": q.Minimise, "maximize": q.Maximise} {
 		full, err := metrics.FullNames(list, names)
@@ -229,6 +238,7 @@ func (s *Study) point(t optimise.Trial) (*sweep.Point, error) {
 		return nil, err
 	}
 	p.Values, p.Label = s.today, "today's setting, "+p.Label
+	p.Blame = func(err error) error { return fmt.Errorf("%w (seed %d)", err, p.Seed) }
 	return p, nil
 }
 
@@ -265,6 +275,7 @@ func (s *Study) run(ctx context.Context, list []optimise.Trial) ([]optimise.Outc
 				s.invalid = errs[i]
 			}
 			outcomes[i].Invalid = true
+			s.found[name(list[i].Setting, list[i].Seed)] = s.unknown("cannot run: " + errs[i].Error())
 			continue
 		}
 		p.Index = len(valid)
@@ -297,12 +308,18 @@ func (s *Study) run(ctx context.Context, list []optimise.Trial) ([]optimise.Outc
 // name identifies a trial.
 func name(setting []int, seed int) string { return fmt.Sprint(setting, seed) }
 
-// measure reads the goals and constraints of a row.
-func (s *Study) measure(r *sweep.Row) (m *measurement, excess float64, err error) {
-	m = &measurement{}
+// unknown returns a measurement without values.
+func (s *Study) unknown(broken ...string) *measurement {
+	m := &measurement{broken: broken}
 	for range s.Goals {
 		m.values = append(m.values, math.NaN())
 	}
+	return m
+}
+
+// measure reads the goals and constraints of a row.
+func (s *Study) measure(r *sweep.Row) (m *measurement, excess float64, err error) {
+	m = s.unknown()
 	if r.Verdict.Code != 0 {
 		m.broken = append(m.broken, "the run failed: "+r.Verdict.Message)
 		excess = 1
