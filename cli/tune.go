@@ -45,7 +45,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.ask.SubjectTo, "subject-to", nil, "`CONDITION` for every seed, such as drops.lossless=0 or 'fct.p99<=200us' (repeatable)")
 	flags.IntVar(&f.runs, "runs", 80, "maximum number `N` of runs; a run is one setting with one seed")
 	flags.StringVar(&f.seeds, "seeds", "3", "`SEEDS` of every setting: a number such as 3, or a list such as 1,2,5")
-	flags.IntVar(&f.confirm, "confirm", -1, "number `N` of fresh seeds that compare the best setting with today's; 0: none (default: a sixteenth of --runs, from 3 to 5)")
+	flags.IntVar(&f.confirm, "confirm", -1, "number `N` of fresh seeds that compare the best setting with today's; 0: none (default: an eighth of --runs, from 3 to 10)")
 	flags.IntVar(&f.batch, "batch", 4, "number `N` of settings that the local search tries at a time; results depend on it")
 	flags.BoolVar(&f.resume, "resume", false, "continue the search in the output folder")
 	registerShard(cmd, &f.shard)
@@ -63,7 +63,7 @@ func (f *tuneFlags) check(cmd *cobra.Command) error {
 	case f.runs > maxTuneRuns:
 		return failf(exitInput, "--runs is %d (expected at most %d)", f.runs, maxTuneRuns)
 	case !cmd.Flags().Changed("confirm"):
-		f.confirm = min(max(f.runs/16, 3), 5)
+		f.confirm = min(max(f.runs/8, 3), 10)
 	}
 	return f.run.check()
 }
@@ -294,7 +294,14 @@ func (a *app) printTune(t *tune.Answer, files []tune.File) error {
 	}
 	w.line("%s", t.Message)
 	if len(t.Set) > 0 && t.Verdict != tune.Worse {
-		w.line("to use it: --set %s", strings.Join(t.Set, " --set "))
+		flags := ""
+		for _, set := range t.Set {
+			if strings.ContainsAny(set, " {}[]*?\"") {
+				set = "'" + set + "'"
+			}
+			flags += " --set " + set
+		}
+		w.line("to use it:%s", flags)
 	}
 	w.line("")
 	w.line("files")

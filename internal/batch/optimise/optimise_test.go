@@ -68,7 +68,7 @@ func TestNoisyQuadratic(t *testing.T) {
 		for seed := range uint64(seeds) {
 			r := rand.New(rand.NewPCG(seed, 7))
 			b := &bowl{at: []float64{0.1 + 0.8*r.Float64(), 0.1 + 0.8*r.Float64()}, curve: c.curve, noise: r, level: 64}
-			found, err := Search(b.problem(c.shared, c.own), Options{Runs: 40, Seeds: 2, Confirm: 2, Resets: true, Batch: 4, Seed: seed})
+			found, err := Search(b.problem(c.shared, c.own), Options{Runs: 40, Seeds: 2, Confirm: 5, Resets: true, Batch: 4, Seed: seed})
 			if err != nil {
 				t.Fatal(err)
 			}

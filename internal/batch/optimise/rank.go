@@ -11,7 +11,7 @@ import (
 const balanced = 0.5
 
 // ranking compares entries by their violation, then by their goals. Two goals become the
-// larger of their weighted distances from the best values so far.
+// larger of their weighted distances from the best values, as shares of the trade-off so far.
 type ranking struct {
 	weight    float64
 	low, span []float64 // of two goals
@@ -20,21 +20,44 @@ type ranking struct {
 // ranking returns a ranking with the weight of the first of two goals.
 func (s *search) ranking(weight float64) *ranking {
 	r := &ranking{weight: weight}
+	if s.Goals == 1 {
+		return r
+	}
+	front := s.front()
 	for g := range s.Goals {
 		low, high := math.Inf(1), math.Inf(-1)
-		for _, e := range s.result.Entries {
-			if e.State == Complete && e.Violation() == 0 {
-				v := e.mean(g, s.Seeds)
-				low, high = min(low, v), max(high, v)
-			}
+		for _, e := range front {
+			v := e.mean(g, s.Seeds)
+			low, high = min(low, v), max(high, v)
 		}
-		if !(high > low) {
+		if high <= low || len(front) == 0 {
 			first := math.Abs(s.result.Entries[0].mean(g, s.Seeds))
 			low, high = 0, cmp.Or(first, 1)
 		}
 		r.low, r.span = append(r.low, low), append(r.span, high-low)
 	}
 	return r
+}
+
+// front returns the complete settings that satisfy the constraints and that no other one
+// dominates, by the first goal.
+func (s *search) front() []*Entry {
+	var list []*Entry
+	for _, e := range s.result.Entries {
+		if e.State == Complete && e.Violation() == 0 {
+			list = append(list, e)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *Entry) int {
+		return cmp.Or(cmp.Compare(a.mean(0, s.Seeds), b.mean(0, s.Seeds)), cmp.Compare(a.mean(1, s.Seeds), b.mean(1, s.Seeds)))
+	})
+	low := math.Inf(1)
+	return slices.DeleteFunc(list, func(e *Entry) bool {
+		v := e.mean(1, s.Seeds)
+		dominated := v >= low
+		low = min(low, v)
+		return dominated
+	})
 }
 
 // mean returns the mean of a goal over the first n seeds.
@@ -270,23 +293,7 @@ func (s *search) conclude() {
 			r.Resets = append(r.Resets, reset)
 		}
 	}
-	if s.Goals < 2 {
-		return
-	}
-	var list []*Entry
-	for _, e := range r.Entries {
-		if e.State == Complete && e.Violation() == 0 {
-			list = append(list, e)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b *Entry) int {
-		return cmp.Or(cmp.Compare(a.mean(0, s.Seeds), b.mean(0, s.Seeds)), cmp.Compare(a.mean(1, s.Seeds), b.mean(1, s.Seeds)))
-	})
-	low := math.Inf(1)
-	for _, e := range list {
-		if v := e.mean(1, s.Seeds); v < low {
-			low = v
-			r.Front = append(r.Front, e)
-		}
+	if s.Goals == 2 {
+		r.Front = s.front()
 	}
 }
