@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/xoff-net/xoff/internal/batch/chart"
 	"github.com/xoff-net/xoff/internal/batch/sweep"
@@ -31,7 +32,7 @@ func (a *Answer) Page() *report.Document {
 		figures.Add(&report.Figure{Name: "tradeoff", Plot: a.tradeoff(), Caption: "Settings that ran with all seeds. No other setting is better in both goals than one on the line."})
 	}
 	if f := a.byKey(); len(f.Panels) > 0 {
-		figures.Add(&report.Figure{Name: "keys", Plot: f, Caption: "Each point is a setting, over the seeds that it ran with. Other keys vary too."})
+		figures.Add(&report.Figure{Name: "keys", Plot: f, Caption: fmt.Sprintf("%s of every setting with the first seed. Other keys vary, too.", metrics.Title(a.Goals[0].Metric))})
 	}
 	d.Sections = append(d.Sections, figures)
 	if len(a.Front) > 0 {
@@ -146,20 +147,28 @@ func (a *Answer) SettingTable(chosen []int) *Table {
 	return t
 }
 
-// value returns the mean of a goal of a setting on the axis of a figure.
-func value(x *Setting, goal int, scale float64) float64 { return x.Goals[goal].Mean * scale }
+// axis returns the axis of a goal and its scale, without the name of a workload.
+func (a *Answer) axis(goal int) (plot.Axis, float64) {
+	name := a.Goals[goal].Metric
+	if rest, ok := strings.CutPrefix(name, "workloads."); ok {
+		if _, metric, ok := strings.Cut(rest, "."); ok {
+			name = metric
+		}
+	}
+	return chart.MetricAxis(name)
+}
 
 // tradeoff draws two goals of all complete settings.
 func (a *Answer) tradeoff() *plot.Figure {
-	x, scaleX := chart.MetricAxis(a.Goals[0].Metric)
-	y, scaleY := chart.MetricAxis(a.Goals[1].Metric)
+	x, scaleX := a.axis(0)
+	y, scaleY := a.axis(1)
 	others := plot.Series{Name: "settings", Style: plot.Style{Points: true}}
 	front := plot.Series{Name: "trade-off", Style: plot.Style{}}
 	today := plot.Series{Name: "today", Style: plot.Style{Points: true}}
 	best := plot.Series{Name: "best", Style: plot.Style{Points: true}}
 	add := func(s *plot.Series, i int) {
 		if p := &a.Settings[i]; p.Goals[0] != nil && p.Goals[1] != nil {
-			s.X, s.Y = append(s.X, value(p, 0, scaleX)), append(s.Y, value(p, 1, scaleY))
+			s.X, s.Y = append(s.X, p.Goals[0].Mean*scaleX), append(s.Y, p.Goals[1].Mean*scaleY)
 		}
 	}
 	for i := range a.Settings {
@@ -180,10 +189,11 @@ func (a *Answer) tradeoff() *plot.Figure {
 // maxKeys is the number of keys in a figure.
 const maxKeys = 6
 
-// byKey draws the first goal over the values of each key with numbers.
+// byKey draws the first goal with the first seed, which all settings have, over the values of each
+// key with numbers.
 func (a *Answer) byKey() *plot.Figure {
 	f := &plot.Figure{Title: "Settings by key", Columns: 2}
-	y, scaleY := chart.MetricAxis(a.Goals[0].Metric)
+	y, scaleY := a.axis(0)
 	for k, r := range a.ranges {
 		if !r.Ordered || len(f.Panels) == maxKeys {
 			continue
@@ -212,10 +222,11 @@ func (a *Answer) byKey() *plot.Figure {
 			if s.levels != nil {
 				level = s.levels[k]
 			}
-			if level < 0 || s.Goals[0] == nil || len(s.Violates) > 0 {
+			first := a.study.found[name(s.levels, 0)]
+			if level < 0 || first == nil || len(s.Violates) > 0 {
 				continue
 			}
-			into.X, into.Y = append(into.X, r.Float(level)*scaleX), append(into.Y, value(s, 0, scaleY))
+			into.X, into.Y = append(into.X, r.Float(level)*scaleX), append(into.Y, first.values[0]*scaleY)
 		}
 		f.Panels = append(f.Panels, plot.Panel{Title: r.Key, X: x, Y: y, Series: []plot.Series{all, today, best}})
 	}
