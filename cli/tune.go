@@ -192,7 +192,7 @@ func (a *app) tune(cmd *cobra.Command, file string, f *tuneFlags) error {
 	return a.finishTune(answer, files)
 }
 
-// freshSeeds returns n seeds after those of a search.
+// freshSeeds returns n seeds after the seeds of a search.
 func freshSeeds(seeds []uint64, n int) []uint64 {
 	var list []uint64
 	for next := slices.Max(seeds) + 1; len(list) < n; next++ {

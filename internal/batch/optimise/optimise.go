@@ -115,7 +115,7 @@ type search struct {
 	left     int // runs that the search may still use
 }
 
-// Search runs a search. Errors are those of Run.
+// Search runs a search. It returns the errors of Run.
 func Search(p *Problem, o Options) (*Result, error) {
 	if least := o.MinRuns(len(p.Axes)); o.Runs < least {
 		return nil, fmt.Errorf("%d runs are too few (expected at least %d)", o.Runs, least)
