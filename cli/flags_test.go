@@ -93,6 +93,7 @@ func TestSharedFlags(t *testing.T) {
 		"sweep merge":           "output json quiet workers",
 		"sweep plan":            "output json quiet seed workers",
 		"sweep status":          "json",
+		"tune":                  "output json quiet seed workers",
 		"version":               "json",
 		"worker":                "output quiet workers",
 	}

@@ -82,6 +82,30 @@ func TestKilledSweepResumesToTheSameBytes(t *testing.T) {
 	}
 }
 
+// A search that is killed at random times and resumed ends with the same bytes.
+func TestKilledTuneResumesToTheSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector, and tests processes rather than goroutines")
+	}
+	shareHash(t)
+	folder := t.TempDir()
+	tune := func(name string) *exec.Cmd {
+		return exec.Command("xoff", "tune", "testdata/busy.yaml", "--vary", "switch.policy.alpha=1/64..1", "--vary", "switch.ecn.kmin=10KB..160KB",
+			"--set", "run.arrivals=60us", "--set", "run.measure={from: 0us, to: 60us}", "--minimize", "fct.p99", "--runs", "21", "--seeds", "2",
+			"--workers", "2", "--quiet", "--resume", "-o", filepath.Join(folder, name))
+	}
+	if out, err := tune("whole").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	kills := killOften(t, filepath.Join(folder, "killed"), []int{0, 3, 7, 11, 15}, func() *exec.Cmd { return tune("killed") })
+	if out, err := tune("killed").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if diff := differences(tree(t, filepath.Join(folder, "whole")), tree(t, filepath.Join(folder, "killed"))); diff != "" {
+		t.Errorf("after %d kills these files differ: %s", kills, diff)
+	}
+}
+
 // Concurrent tasks that share a folder, some killed at random times, write the same bytes as
 // a sweep on one machine.
 func TestKilledTasksMergeToTheSameBytes(t *testing.T) {

@@ -130,29 +130,41 @@ func parseMemory(text string) (int64, error) {
 
 // runPoints computes points on this machine, or on workers if n is not nil.
 func (a *app) runPoints(ctx context.Context, r *sweep.Runner, m *meter, points []*sweep.Point, name string, n *network, o *run.Options) ([]sweep.Row, error) {
+	ctx, stop, err := a.offer(ctx, r, m, name, n, o)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	return r.Sweep(ctx, points)
+}
+
+// offer lets the workers of a server compute the points of a runner until the caller calls
+// stop. Without a server this machine computes them.
+func (a *app) offer(ctx context.Context, r *sweep.Runner, m *meter, name string, n *network, o *run.Options) (_ context.Context, stop func(), err error) {
 	if n == nil {
 		m.restart()
-		return r.Sweep(ctx, points)
+		return ctx, func() {}, nil
 	}
 	folder, err := filepath.Abs(r.Store.Folder)
 	if err != nil {
-		return nil, wrap(exitFailure, err)
+		return nil, nil, wrap(exitFailure, err)
 	}
 	program, err := sweep.Executable()
 	if err != nil {
-		return nil, wrap(exitFailure, err)
+		return nil, nil, wrap(exitFailure, err)
 	}
 	ctx, c, err := remote.Coordinate(ctx, n.address, n.access, remote.Sweep{
 		Name: name, Folder: folder, Program: program, Settings: sweep.SettingsOf(o), Memory: n.memory, Limit: r.Limit, SetAside: remote.LogsBeside(folder), Log: a.logger(m),
 	})
 	if err != nil {
-		return nil, networkError(err)
+		return nil, nil, networkError(err)
 	}
-	defer c.Close()
 	r.Run, r.Workers, r.Limit = c.Run, remote.InFlight, 0 // points may wait long for a worker, which has the limit
-	stop := a.showWorkers(r, c, m, n.address)
-	defer stop()
-	return r.Sweep(ctx, points)
+	stopMeter := a.showWorkers(r, c, m, n.address)
+	return ctx, func() {
+		stopMeter()
+		c.Close()
+	}, nil
 }
 
 // logger returns a function that prints lines to standard error without disturbing a meter.

@@ -196,13 +196,24 @@ func (d *Data) label(m *metric) plot.Axis {
 	if m.table != "" && m.table != flowsTable && m.table != storedTable {
 		name = strings.TrimPrefix(m.table, probePrefix) + "." + name
 	}
+	return axis(name, m.name)
+}
+
+// MetricAxis returns the axis of a metric, and the factor from its values to the axis's unit.
+func MetricAxis(name string) (plot.Axis, float64) {
+	a := axis(metrics.Title(name), name)
+	return a, scale(a.Unit)
+}
+
+// axis returns the axis of a metric or column with a title.
+func axis(title, name string) plot.Axis {
 	var words []string
-	for _, w := range strings.Split(name, ".") {
+	for _, w := range strings.Split(title, ".") {
 		if w = statistic(w); w != "bytes" && w != "bps" && !slices.Contains(words, w) {
 			words = append(words, w)
 		}
 	}
-	return plot.Axis{Label: strings.Join(words, ", "), Unit: unitOf(m.name)}
+	return plot.Axis{Label: strings.Join(words, ", "), Unit: unitOf(name)}
 }
 
 // statistic returns a part of a metric's name as words.

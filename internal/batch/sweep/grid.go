@@ -114,7 +114,7 @@ func (g *Grid) Points() ([]*Point, error) {
 			seeds = []uint64{0} // ignored: the scenario's seed is used
 		}
 		for _, seed := range seeds {
-			p, err := g.point(values, seed)
+			p, err := g.Point(values, seed)
 			if err != nil {
 				return err
 			}
@@ -129,7 +129,9 @@ func (g *Grid) Points() ([]*Point, error) {
 	return points, nil
 }
 
-func (g *Grid) point(values []string, seed uint64) (*Point, error) {
+// Point parses the scenario of a point: one value per axis, and a seed, which is ignored if the
+// grid has no seeds.
+func (g *Grid) Point(values []string, seed uint64) (*Point, error) {
 	set := append([]string(nil), g.Set...)
 	for i, v := range values {
 		set = append(set, g.Axes[i].Key+"="+v)

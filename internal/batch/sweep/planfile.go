@@ -83,7 +83,7 @@ func (p *Plan) Points(s *Shard) ([]*Point, error) {
 		if s != nil && p.Work[i].Task != s.Index {
 			continue
 		}
-		point, err := g.point(m.Values, m.Seed)
+		point, err := g.Point(m.Values, m.Seed)
 		if err != nil {
 			return nil, err
 		}

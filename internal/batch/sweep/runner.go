@@ -107,9 +107,42 @@ func (r *Runner) Prepare(ctx context.Context, g *Grid, options string, chosen []
 // Ready builds points and sets their keys, but not their folders. It returns the names of
 // the metrics that their results will have.
 func (r *Runner) Ready(ctx context.Context, points []*Point, options string) ([]string, error) {
-	program, err := Executable()
+	names, errs, err := r.ready(ctx, points, options)
 	if err != nil {
 		return nil, err
+	}
+	for i, err := range errs {
+		if err != nil {
+			return nil, points[i].locate(err)
+		}
+	}
+	return names, nil
+}
+
+// Add prepares points that are not part of a grid, like Prepare. It also returns an error for
+// each point that cannot run.
+func (r *Runner) Add(ctx context.Context, axes []Axis, points []*Point, options string) (names []string, errs []error, err error) {
+	if names, errs, err = r.ready(ctx, points, options); err != nil {
+		return nil, nil, err
+	}
+	var valid []*Point
+	for i, p := range points {
+		if errs[i] != nil {
+			errs[i] = p.locate(errs[i])
+			continue
+		}
+		p.Cost = p.frames
+		valid = append(valid, p)
+	}
+	assign(axes, valid)
+	return names, errs, nil
+}
+
+// ready builds points, sets their keys and returns an error per point.
+func (r *Runner) ready(ctx context.Context, points []*Point, options string) ([]string, []error, error) {
+	program, err := Executable()
+	if err != nil {
+		return nil, nil, err
 	}
 	errs := make([]error, len(points))
 	names := make([][]string, len(points))
@@ -128,20 +161,16 @@ func (r *Runner) Ready(ctx context.Context, points []*Point, options string) ([]
 			r.Progress(state)
 		}
 	})
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	return union(names), errs, ctx.Err()
+}
+
+// locate adds the point to an error of its build.
+func (p *Point) locate(err error) error {
+	var in *scenario.InputError
+	if p.Blame != nil && errors.As(err, &in) {
+		return p.Blame(err)
 	}
-	for i, err := range errs {
-		var in *scenario.InputError
-		switch p := points[i]; {
-		case err == nil:
-		case p.Blame != nil && errors.As(err, &in):
-			return nil, p.Blame(err)
-		default:
-			return nil, fmt.Errorf("%w (at %s)", err, p.Label)
-		}
-	}
-	return union(names), nil
+	return fmt.Errorf("%w (at %s)", err, p.Label)
 }
 
 // prepare builds a point and returns the names of its metrics.

@@ -95,6 +95,15 @@ func (s *Store) Open(g *Grid, points []*Point, o Opening) error {
 	return s.json(manifestFile, m)
 }
 
+// List replaces the list of points of an open folder.
+func (s *Store) List(g *Grid, points []*Point) error {
+	m, err := newManifest(g, points)
+	if err != nil {
+		return err
+	}
+	return s.json(manifestFile, m)
+}
+
 func newManifest(g *Grid, points []*Point) (*Manifest, error) {
 	m := &Manifest{Schema: SchemaVersion, Axes: append([]Axis{}, g.Axes...), Seeds: append([]uint64{}, g.Seeds...)}
 	base, err := g.hash()

@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/scenario"
 )
 
 // Variants returns one variant per combination of values.
@@ -22,11 +23,8 @@ func (t *Table) Variants(folder string) ([]*Variant, error) {
 		for _, i := range g.Rows {
 			if r := &t.Rows[i]; r.Results {
 				if v.keys == nil {
-					resolved, err := r.Point.Config.Marshal()
-					if err != nil {
-						return nil, err
-					}
-					if v.keys, err = flatten(resolved); err != nil {
+					var err error
+					if v.keys, err = Values(r.Point.Config); err != nil {
 						return nil, err
 					}
 				}
@@ -169,6 +167,15 @@ func manifestVariants(folder string, m *Manifest, prefix bool) ([]*Variant, erro
 		}
 	}
 	return list, nil
+}
+
+// Values returns the keys of a scenario, except the seed, with their values.
+func Values(cfg *scenario.Config) (map[string]string, error) {
+	resolved, err := cfg.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	return flatten(resolved)
 }
 
 // flatten returns the keys of a resolved scenario, except the seed, with their values.
