@@ -31,6 +31,7 @@ type runFlags struct {
 	perfetto string // file for the timeline
 	explain  bool   // record the data for `xoff explain`
 	metrics  string // file for the counters
+	counters countersFlags
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
@@ -69,6 +70,7 @@ func (f *runFlags) registerShow(cmd *cobra.Command) {
 	f.pcap.register(cmd)
 	cmd.Flags().BoolVar(&f.explain, "explain", false, "record why every frame waited, for xoff explain RUN")
 	registerCounting(cmd, &f.metrics)
+	f.counters.register(cmd)
 	cmd.Flags().StringVar(&f.perfetto, "perfetto", "", "`FILE` for a timeline of the run, for ui.perfetto.dev")
 }
 

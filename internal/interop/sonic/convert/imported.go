@@ -14,8 +14,19 @@ import (
 // Imported is a scenario made from switch configurations.
 type Imported struct {
 	Text    []byte   // YAML
+	Fabric  []byte   // YAML without workload and run
+	Ports   []Port   // in order of switches and ports
 	Omitted []string // settings without an equivalent in a scenario, one line each
 	Assumed []string // ports with assumed hosts, one line for each switch
+}
+
+// Port tells where a port of a configuration is in the scenario.
+type Port struct {
+	Switch, Name, Alias string // in the configuration
+	Node                string
+	Index               int    // number of the port at the node
+	Host                string // host at the port; empty: a switch
+	Rate                units.Rate
 }
 
 // Scenario converts switches to a scenario.
@@ -46,8 +57,31 @@ func Scenario(name string, switches []*sonic.Completed, wires []sonic.Wire) (*Im
 			return nil, err
 		}
 	}
-	text := f.yaml() // may omit settings, too
-	return &Imported{text, f.omitted, f.assumed}, nil
+	bare := f.yaml(false)
+	text := f.yaml(true) // may omit settings, too
+	return &Imported{text, bare, f.placed(switches), f.omitted, f.assumed}, nil
+}
+
+// placed returns the ports with a cable or a host.
+func (f *fabric) placed(switches []*sonic.Completed) []Port {
+	hosts := map[portIndex]string{}
+	for i := range f.links {
+		if c := &f.links[i]; c.b < 0 {
+			hosts[portIndex{c.a, c.portA}] = f.hostName(c)
+		}
+	}
+	var list []Port
+	for i, n := range f.switches {
+		for k := range n.ports {
+			p := &n.ports[k]
+			alias := ""
+			if own := switches[i].Port(p.name); own != nil {
+				alias = own.Alias
+			}
+			list = append(list, Port{switches[i].Name, p.name, alias, n.name, k, hosts[portIndex{i, k}], p.rate})
+		}
+	}
+	return list
 }
 
 // classes sorts traffic classes into lossless, lossy and control. A class of a scenario
