@@ -27,11 +27,11 @@ const (
 	GroupBytes
 	GroupPackets
 	GroupDrops
-	numKinds
+	NumKinds
 )
 
 // kinds has the SAI name of each kind. A # stands for the priority.
-var kinds = [numKinds]string{
+var kinds = [NumKinds]string{
 	InOctets:     "SAI_PORT_STAT_IF_IN_OCTETS",
 	OutOctets:    "SAI_PORT_STAT_IF_OUT_OCTETS",
 	PFCReceived:  "SAI_PORT_STAT_PFC_#_RX_PKTS",

@@ -184,13 +184,13 @@ var prompt = regexp.MustCompile(`^\S+@([^\s:@]+):[^$#]*[$#](\s|$)`)
 // headings are the columns of show queue counters with their kinds; the others are left out.
 var headings = map[string]Kind{
 	"Counter/pkts": QueuePackets, "Counter/bytes": QueueBytes, "Drop/pkts": QueueDrops, "EcnMarked/pkts": Marks,
-	"Drop/bytes": numKinds, "EcnMarked/bytes": numKinds, "WredDrp/pkts": numKinds, "WredDrp/bytes": numKinds,
-	"Trim/pkts": numKinds, "TrimSent/pkts": numKinds, "TrimDrop/pkts": numKinds,
+	"Drop/bytes": NumKinds, "EcnMarked/bytes": NumKinds, "WredDrp/pkts": NumKinds, "WredDrp/bytes": NumKinds,
+	"Trim/pkts": NumKinds, "TrimSent/pkts": NumKinds, "TrimDrop/pkts": NumKinds,
 }
 
 // table is a table of show pfc counters or show queue counters.
 type table struct {
-	pfc   Kind   // of all columns; numKinds: a table of queues
+	pfc   Kind   // of all columns; NumKinds: a table of queues
 	kinds []Kind // by column after port and queue
 }
 
@@ -258,7 +258,7 @@ func (f *source) heading(words []string) (*table, error) {
 	if len(words) < 2 || words[0] != "TxQ" {
 		return nil, f.errorf("a table of unknown columns (expected those of show pfc counters or show queue counters)")
 	}
-	t := &table{pfc: numKinds}
+	t := &table{pfc: NumKinds}
 	for _, w := range words[1:] {
 		k, ok := headings[w]
 		if !ok {
@@ -271,7 +271,7 @@ func (f *source) heading(words []string) (*table, error) {
 
 // values adds the samples in a line of a table.
 func (f *source) values(t *table, words []string, device string, at int64) error {
-	if t.pfc < numKinds {
+	if t.pfc < NumKinds {
 		if len(words) != 1+Classes {
 			return f.errorf("the row has %d columns (expected %d, as the header)", len(words), 1+Classes)
 		}
@@ -294,7 +294,7 @@ func (f *source) values(t *table, words []string, device string, at int64) error
 		return nil // multicast, or of the processor
 	}
 	for i, w := range words[2:] {
-		if t.kinds[i] == numKinds {
+		if t.kinds[i] == NumKinds {
 			continue
 		}
 		if err := f.cell(Key{device, words[0], t.kinds[i], class}, at, w); err != nil {

@@ -34,6 +34,7 @@ func (s *Set) Write(w io.Writer) error {
 // include refreshes and resumes.
 type Recorder struct {
 	Every units.Time // sampling period; 0: only the start and the end
+	Hosts int        // number of hosts, if known: the first nodes, which are not counted
 	nodes []*node
 }
 
@@ -46,10 +47,13 @@ type node struct {
 
 // period has the counts of one sampling period of a port, by kind and class. Counters of the
 // whole port are in class 0.
-type period [numKinds][Classes]uint64
+type period [NumKinds][Classes]uint64
 
 // Sink implements run.Watcher.
 func (r *Recorder) Sink(at int) probe.Sink {
+	if at < r.Hosts {
+		return nil
+	}
 	for len(r.nodes) <= at {
 		r.nodes = append(r.nodes, nil)
 	}
@@ -145,7 +149,7 @@ func (r *Recorder) Set(names []string, hosts int, classes [Classes]bool, end uni
 			continue
 		}
 		for port, periods := range n.ports {
-			for kind := range numKinds {
+			for kind := range NumKinds {
 				for class := range Classes {
 					k := Key{names[at], fmt.Sprintf("port%d", port), kind, class}
 					switch {

@@ -16,6 +16,8 @@ type Imported struct {
 	Text    []byte   // YAML
 	Fabric  []byte   // YAML without workload and run
 	Ports   []Port   // in order of switches and ports
+	Classes []int    // lossless ones first, then lossy ones
+	Pausing int      // number of lossless ones
 	Omitted []string // settings without an equivalent in a scenario, one line each
 	Assumed []string // ports with assumed hosts, one line for each switch
 }
@@ -59,7 +61,7 @@ func Scenario(name string, switches []*sonic.Completed, wires []sonic.Wire) (*Im
 	}
 	bare := f.yaml(false)
 	text := f.yaml(true) // may omit settings, too
-	return &Imported{text, bare, f.placed(switches), f.omitted, f.assumed}, nil
+	return &Imported{text, bare, f.placed(switches), append(slices.Clone(f.lossless), f.lossy...), len(f.lossless), f.omitted, f.assumed}, nil
 }
 
 // placed returns the ports with a cable or a host.

@@ -1,0 +1,356 @@
+package calibrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/internal/interop/counters"
+	"github.com/xoff-net/xoff/internal/interop/sonic/convert"
+	"github.com/xoff-net/xoff/run"
+	"github.com/xoff-net/xoff/scenario"
+)
+
+// Options configure a calibration.
+type Options struct {
+	Runs     int        // most simulations
+	Span     units.Time // simulated time of each; 0: from the load
+	CC       string     // congestion control of hosts; empty: the better one of none and dcqcn
+	Workers  int
+	Matrix   string // name of the matrix file, next to the scenario
+	Progress func(done, most int)
+}
+
+// Result is a calibrated scenario.
+type Result struct {
+	Text   []byte // YAML
+	Matrix []byte // CSV
+	Report Report
+}
+
+// Fit calibrates the scenario of switch configurations. If the context ends, it returns the best
+// setting so far, marked as partial.
+func Fit(ctx context.Context, made *convert.Imported, set *counters.Set, o Options) (*Result, error) {
+	f, err := measure(made, set)
+	if err != nil {
+		return nil, err
+	}
+	suspects := f.suspects()
+	s := &search{model: f, options: o, receivers: f.split(suspects), known: map[point]*result{}}
+	if s.folder, err = os.MkdirTemp("", "xoff-calibrate-"); err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(s.folder) }()
+	csv := f.csv()
+	if err := os.WriteFile(filepath.Join(s.folder, o.Matrix), csv, 0o600); err != nil {
+		return nil, err
+	}
+	best, err := s.descend(ctx)
+	if err != nil {
+		return nil, err
+	}
+	done := &Result{Matrix: csv}
+	partial := ctx.Err() != nil
+	if !partial {
+		// Other random numbers and twice the time: the match is not that of the fit itself.
+		check := best.point
+		check.seed, check.span = 2, 2*best.span
+		judged, err := s.simulate(ctx, &check)
+		switch {
+		case err == nil:
+			s.done++
+			judged.point = best.point
+			best = judged
+		case ctx.Err() != nil:
+			partial = true
+		default:
+			return nil, err
+		}
+	}
+	x := best.point
+	x.seed = 0
+	done.Text = f.text(&s.receivers, &x, o.Matrix)
+	rep := &done.Report
+	*rep = Report{
+		Matrix: o.Matrix, Window: f.window, Span: best.span, Runs: s.done, Partial: partial, Load: f.load(), Suspects: suspects, Findings: f.findings,
+		Fit: Fitted{CC: x.cc, Groups: s.receivers.groups(&x), Error: math.Round(1e3*best.score) / 1e3}, Ports: f.rows(best, suspects),
+	}
+	for _, p := range s.receivers.slow {
+		rep.Fit.Slow = append(rep.Fit.Slow, Slow{p.Host, f.slowRate(p, x.slow)})
+	}
+	for i := range rep.Ports {
+		if len(rep.Ports[i].Findings) == 0 {
+			rep.Explained++
+		}
+	}
+	return done, nil
+}
+
+// result has the counters of a simulation.
+type result struct {
+	point point
+	span  units.Time
+	nodes []int // by port of the fabric: number of its node
+	ports []*port
+	*counters.Recorder
+	score float64
+}
+
+// rate returns a simulated counter per second.
+func (r *result) rate(port int, kind counters.Kind, class int) float64 {
+	return float64(r.Total(r.nodes[port], r.ports[port].Index, kind, class)) / r.span.Seconds()
+}
+
+// search is a search for the best point.
+type search struct {
+	*model
+	receivers
+	options Options
+	folder  string
+	known   map[point]*result
+	done    int
+}
+
+// Steps of the search: volume of a burst, shape of other traffic, and rate of slow receivers.
+const (
+	leastSize, mostSize = 4 * units.KB, 64 * units.MB
+	calmSize            = 64 * units.KB
+)
+
+var slowSteps = []float64{1.02, 1.2, 1.5, 2, 3, 5}
+
+// descend searches the best point: a coarse grid, then steps in single parameters.
+func (s *search) descend(ctx context.Context) (*result, error) {
+	start := point{span: s.span(), seed: 1, rest: shape{1, calmSize}, hot: shape{1, calmSize}}
+	if len(s.slow) > 0 {
+		start.slow = slowSteps[1]
+	}
+	best, err := s.best(ctx, s.grid(start), nil)
+	for err == nil && s.done < s.options.Runs && ctx.Err() == nil {
+		var next *result
+		next, err = s.best(ctx, s.steps(best.point), best)
+		if err == nil && next == best {
+			break
+		}
+		best = cmp.Or(next, best)
+	}
+	if best != nil && ctx.Err() != nil {
+		err = nil // the best so far
+	}
+	return best, err
+}
+
+// span returns the simulated time of a run: about 100 MB of data.
+func (s *search) span() units.Time {
+	if s.options.Span > 0 {
+		return s.options.Span
+	}
+	seconds := 100e6 * 8 / max(1, float64(s.load().Offered))
+	return units.Time(min(50, max(1, math.Round(seconds*1e3)))) * units.Millisecond
+}
+
+// grid returns the first points: congestion controls, numbers of senders and sizes of bursts.
+func (s *search) grid(start point) []point {
+	ccs := []string{"none", "dcqcn"}
+	if s.options.CC != "" {
+		ccs = []string{s.options.CC}
+	}
+	senders := []int{1, 2}
+	if len(s.hot) > 0 {
+		n := s.sources()
+		senders = slices.Compact([]int{min(2, n), max(min(2, n), n/2), n})
+	}
+	var list []point
+	for _, volume := range []units.Bytes{128 * units.KB, 512 * units.KB, 2 * units.MB, 8 * units.MB} {
+		for _, n := range senders {
+			for _, cc := range ccs {
+				x := start
+				x.cc = cc
+				*s.shaped(&x) = shape{n, volume / units.Bytes(n)}
+				list = append(list, x)
+			}
+		}
+	}
+	return list
+}
+
+// shaped returns the shape that pauses decide about: of the congested receivers, or of all.
+func (s *search) shaped(x *point) *shape {
+	if len(s.hot) > 0 {
+		return &x.hot
+	}
+	return &x.rest
+}
+
+// sources returns the largest number of hosts that send much to a congested host.
+func (s *search) sources() int {
+	most := 1
+	for _, p := range s.hot {
+		j := slices.Index(s.hosts, p)
+		for _, m := range s.matrix {
+			largest, n := 0.0, 0
+			for i := range m {
+				largest = max(largest, m[i][j])
+			}
+			for i := range m {
+				if m[i][j] > 0.1*largest {
+					n++
+				}
+			}
+			most = max(most, n)
+		}
+	}
+	return min(most, 64)
+}
+
+// steps returns the neighbours of a point.
+func (s *search) steps(x point) []point {
+	var list []point
+	add := func(change func(y *point)) {
+		y := x
+		change(&y)
+		for _, sh := range []*shape{&y.hot, &y.rest} {
+			sh.size = min(mostSize, max(leastSize, sh.size))
+			sh.senders = max(1, sh.senders)
+		}
+		if y != x {
+			list = append(list, y)
+		}
+	}
+	for _, f := range []float64{0.5, 2, 0.75, 1.33} {
+		add(func(y *point) { h := s.shaped(y); h.size = units.Bytes(float64(h.size) * f) })
+	}
+	add(func(y *point) { h := s.shaped(y); h.senders, h.size = h.senders*2, h.size/2 })
+	add(func(y *point) {
+		if h := s.shaped(y); h.senders > 1 {
+			h.senders, h.size = h.senders/2, h.size*2
+		}
+	})
+	if len(s.hot) > 0 && len(s.rest) > 0 {
+		add(func(y *point) { y.rest.size *= 4 })
+		add(func(y *point) { y.rest.size /= 4 })
+	}
+	if i := slices.Index(slowSteps, x.slow); i >= 0 {
+		for _, k := range []int{i - 1, i + 1} {
+			if k >= 0 && k < len(slowSteps) {
+				add(func(y *point) { y.slow = slowSteps[k] })
+			}
+		}
+	}
+	return list
+}
+
+// best simulates points that are not known yet, in parallel, and returns the one with the smallest
+// score; of equal ones the first. Best is the best one before.
+func (s *search) best(ctx context.Context, list []point, best *result) (*result, error) {
+	list = slices.DeleteFunc(list, func(x point) bool { return s.known[x] != nil })
+	if left := s.options.Runs - s.done; len(list) > left {
+		list = list[:max(0, left)]
+	}
+	results, errs := make([]*result, len(list)), make([]error, len(list))
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	next := 0
+	for range max(1, s.options.Workers) {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				mu.Unlock()
+				if i >= len(list) || ctx.Err() != nil {
+					return
+				}
+				results[i], errs[i] = s.simulate(ctx, &list[i])
+				mu.Lock()
+				s.done++
+				if s.options.Progress != nil {
+					s.options.Progress(s.done, s.options.Runs)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	for i, r := range results {
+		if r == nil {
+			continue
+		}
+		s.known[list[i]] = r
+		if best == nil || r.score < best.score {
+			best = r
+		}
+	}
+	err := errors.Join(errs...)
+	if best == nil && err == nil {
+		err = context.Cause(ctx)
+	}
+	return best, err
+}
+
+// simulate runs a point.
+func (s *search) simulate(ctx context.Context, x *point) (*result, error) {
+	name := filepath.Join(s.folder, "calibrated.yaml")
+	cfg, err := scenario.Parse(name, s.text(&s.receivers, x, s.options.Matrix))
+	if err != nil {
+		return nil, fmt.Errorf("the calibrated scenario is invalid: %w", err)
+	}
+	r := &result{point: *x, span: x.span, ports: s.ports, Recorder: &counters.Recorder{Hosts: len(s.hosts)}}
+	done, err := run.Scenario(ctx, cfg, run.Options{Watchers: []run.Watcher{bound{r.Recorder}}})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the calibrated scenario does not run: %w", err)
+	case done.Outcome.Partial:
+		return nil, ctx.Err()
+	}
+	for _, p := range s.ports {
+		r.nodes = append(r.nodes, slices.Index(done.Outcome.Nodes, p.Node))
+	}
+	r.score = s.score(r)
+	return r, nil
+}
+
+// bound is a recorder that needs nothing of the fabric.
+type bound struct{ *counters.Recorder }
+
+// Bind implements run.Watcher.
+func (bound) Bind(*fabric.Fabric) error { return nil }
+
+// score returns how far the counters of a simulation are from the measured ones: the mean over
+// pauses, marks and bytes of the relative differences by port and in total, from 0 to 1.
+func (s *search) score(r *result) float64 {
+	sum, n := 0.0, 0
+	for _, kind := range []counters.Kind{counters.PFCSent, counters.PFCReceived, counters.Marks, counters.QueueBytes} {
+		differences, both, measured, simulated, known := 0.0, 0.0, 0.0, 0.0, false
+		for i, p := range s.ports {
+			if kind == counters.PFCReceived && p.Host == "" {
+				continue // what its peer sends
+			}
+			for _, c := range s.made.Classes {
+				if !p.known[kind][c] {
+					continue
+				}
+				known = true
+				a, b := p.rate[kind][c]*r.span.Seconds(), r.rate(i, kind, c)*r.span.Seconds()
+				differences, both = differences+math.Abs(a-b), both+a+b
+				measured, simulated = measured+a, simulated+b
+			}
+		}
+		if !known {
+			continue
+		}
+		n++
+		if both >= 2 {
+			sum += 0.5*differences/both + 0.5*math.Abs(measured-simulated)/(measured+simulated)
+		}
+	}
+	return sum / float64(max(1, n))
+}
