@@ -26,88 +26,100 @@ const (
 	whyBusy  = "it is the busiest port"
 )
 
-// suspects returns the ports that cause pauses, the most important first. Pauses of a switch are
-// caused by its egress ports which are not paused by another switch: then that one has the cause.
+// suspects returns the ports that cause pauses, the most important first.
 func (f *model) suspects() []Suspect {
-	byNode, order := map[string][]*port{}, []string{}
+	b := &blame{model: f, nodes: map[string][]*port{}, shares: map[*port]float64{}, why: map[*port]string{}}
+	var order []string
 	for _, p := range f.ports {
-		if byNode[p.Node] == nil {
+		if b.nodes[p.Node] == nil {
 			order = append(order, p.Node)
 		}
-		byNode[p.Node] = append(byNode[p.Node], p)
+		b.nodes[p.Node] = append(b.nodes[p.Node], p)
 	}
-	var list []Suspect
 	total := 0.0
 	for _, node := range order {
-		ports := byNode[node]
 		pauses := 0.0
-		for _, p := range ports {
+		for _, p := range b.nodes[node] {
 			pauses += p.sum(counters.PFCSent)
 		}
-		if pauses == 0 {
-			continue
-		}
-		weights, sum := f.weigh(ports)
-		for i, p := range ports {
-			if weights[i].share > 0 {
-				list = append(list, Suspect{p.Switch, p.Name, p.Host, pauses * weights[i].share / sum, weights[i].why, p})
-			}
-		}
-		if sum > 0 {
-			total += pauses
+		b.charge(node, pauses, mostHops)
+		total += pauses
+	}
+	var list []Suspect
+	for _, p := range f.ports {
+		if b.shares[p] > 0 {
+			list = append(list, Suspect{p.Switch, p.Name, p.Host, b.shares[p], b.why[p], p})
 		}
 	}
-	if total == 0 {
+	if len(list) == 0 {
 		list, total = f.withoutPauses()
 	}
 	for i := range list {
-		list[i].Share /= total
+		list[i].Share = math.Round(1e4*list[i].Share/total) / 1e4
 	}
 	slices.SortStableFunc(list, func(a, b Suspect) int { return cmp.Compare(b.Share, a.Share) })
 	return slices.DeleteFunc(list, func(s Suspect) bool { return s.Share < 0.02 })
 }
 
-// weight is the share of a port in the pauses of its switch, not normalised.
-type weight struct {
-	share float64
-	why   string
+// blame distributes pauses over the ports that cause them.
+type blame struct {
+	*model
+	nodes  map[string][]*port
+	shares map[*port]float64
+	why    map[*port]string
 }
 
-// weigh returns the weights of the ports of a switch that pauses.
-func (f *model) weigh(ports []*port) ([]weight, float64) {
-	weights, sum := make([]weight, len(ports)), 0.0
-	marks, hosts := 0.0, 0.0
-	innocent := func(p *port) bool { return p.Host == "" && p.sum(counters.PFCReceived) > 0 }
+// mostHops bounds how far pauses are followed.
+const mostHops = 8
+
+// charge distributes pauses of a switch over its egress ports: by pauses of hosts and by marks, else
+// by how well their bytes follow the pauses. What falls to a port that another switch pauses is
+// charged to that switch.
+func (b *blame) charge(node string, pauses float64, hops int) {
+	ports := b.nodes[node]
+	if pauses == 0 || hops == 0 || len(ports) == 0 {
+		return
+	}
+	marks, hosts, passed := 0.0, 0.0, 0.0
 	for _, p := range ports {
-		if !innocent(p) {
-			marks += p.sum(counters.Marks)
-		}
+		marks += p.sum(counters.Marks)
 		if p.Host != "" {
 			hosts += p.sum(counters.PFCReceived)
+		} else {
+			passed += p.sum(counters.PFCReceived)
 		}
+	}
+	weights, sum := make([]float64, len(ports)), 0.0
+	for i, p := range ports {
+		received, why := p.sum(counters.PFCReceived), whyMarks
+		if marks > 0 {
+			weights[i] = p.sum(counters.Marks) / marks
+		}
+		switch {
+		case p.Host != "" && received > 0:
+			weights[i], why = weights[i]+2*received/hosts, whyHost
+		case marks == 0 && hosts == 0 && passed > 0:
+			weights[i] = received / passed
+		case marks == 0 && hosts == 0:
+			weights[i], why = b.timed(p, ports), whyTime
+		}
+		sum += weights[i]
+		b.why[p] = why
 	}
 	for i, p := range ports {
-		if innocent(p) {
-			continue
+		switch {
+		case weights[i] == 0:
+		case p.Host == "" && p.sum(counters.PFCReceived) > 0:
+			b.charge(p.Peer, pauses*weights[i]/sum, hops-1)
+		default:
+			b.shares[p] += pauses * weights[i] / sum
 		}
-		w := &weights[i]
-		if x := p.sum(counters.Marks); x > 0 {
-			*w = weight{x / marks, whyMarks}
-		}
-		if x := p.sum(counters.PFCReceived); x > 0 {
-			*w = weight{w.share + 2*x/hosts, whyHost}
-		}
-		if marks == 0 && hosts == 0 {
-			*w = weight{f.timed(p, ports), whyTime}
-		}
-		sum += w.share
 	}
-	return weights, sum
 }
 
 // timed returns how well the bytes of a port follow the pauses of its switch over time, times its
 // utilisation. With few samples only utilisation counts.
-func (f *model) timed(p *port, ports []*port) float64 {
+func (b *blame) timed(p *port, ports []*port) float64 {
 	share := 0.0
 	for c := range classes {
 		busy := p.rate[counters.QueueBytes][c] * 8 / float64(p.Rate)

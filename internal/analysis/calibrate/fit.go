@@ -129,7 +129,7 @@ var slowSteps = []float64{1.02, 1.2, 1.5, 2, 3, 5}
 
 // descend searches the best point: a coarse grid, then steps in single parameters.
 func (s *search) descend(ctx context.Context) (*result, error) {
-	start := point{span: s.span(), seed: 1, rest: shape{1, calmSize}, hot: shape{1, calmSize}}
+	start := point{span: s.span(), seed: 1, rest: shape{1, calmSize}}
 	if len(s.slow) > 0 {
 		start.slow = slowSteps[1]
 	}
@@ -157,7 +157,8 @@ func (s *search) span() units.Time {
 	return units.Time(min(50, max(1, math.Round(seconds*1e3)))) * units.Millisecond
 }
 
-// grid returns the first points: congestion controls, numbers of senders and sizes of bursts.
+// grid returns the first points: congestion controls, numbers of senders and sizes of bursts. All
+// congested receivers have the same.
 func (s *search) grid(start point) []point {
 	ccs := []string{"none", "dcqcn"}
 	if s.options.CC != "" {
@@ -174,7 +175,9 @@ func (s *search) grid(start point) []point {
 			for _, cc := range ccs {
 				x := start
 				x.cc = cc
-				*s.shaped(&x) = shape{n, volume / units.Bytes(n)}
+				for _, sh := range s.shaped(&x) {
+					*sh = shape{n, volume / units.Bytes(n)}
+				}
 				list = append(list, x)
 			}
 		}
@@ -182,12 +185,16 @@ func (s *search) grid(start point) []point {
 	return list
 }
 
-// shaped returns the shape that pauses decide about: of the congested receivers, or of all.
-func (s *search) shaped(x *point) *shape {
-	if len(s.hot) > 0 {
-		return &x.hot
+// shaped returns the shapes that pauses decide about: of congested receivers, or else of all.
+func (s *search) shaped(x *point) []*shape {
+	var list []*shape
+	for i := range s.hot {
+		list = append(list, &x.hot[i])
 	}
-	return &x.rest
+	if len(list) == 0 {
+		list = append(list, &x.rest)
+	}
+	return list
 }
 
 // sources returns the largest number of hosts that send much to a congested host.
@@ -217,26 +224,32 @@ func (s *search) steps(x point) []point {
 	add := func(change func(y *point)) {
 		y := x
 		change(&y)
-		for _, sh := range []*shape{&y.hot, &y.rest} {
-			sh.size = min(mostSize, max(leastSize, sh.size))
-			sh.senders = max(1, sh.senders)
-		}
 		if y != x {
 			list = append(list, y)
 		}
 	}
-	for _, f := range []float64{0.5, 2, 0.75, 1.33} {
-		add(func(y *point) { h := s.shaped(y); h.size = units.Bytes(float64(h.size) * f) })
+	resize := func(sh *shape, factor float64) {
+		sh.size = min(mostSize, max(leastSize, units.Bytes(float64(sh.size)*factor)))
 	}
-	add(func(y *point) { h := s.shaped(y); h.senders, h.size = h.senders*2, h.size/2 })
-	add(func(y *point) {
-		if h := s.shaped(y); h.senders > 1 {
-			h.senders, h.size = h.senders/2, h.size*2
+	for i := range s.shaped(&x) {
+		for _, factor := range []float64{0.5, 2, 0.75} {
+			add(func(y *point) { resize(s.shaped(y)[i], factor) })
 		}
-	})
+		add(func(y *point) {
+			sh := s.shaped(y)[i]
+			sh.senders *= 2
+			resize(sh, 0.5)
+		})
+		add(func(y *point) {
+			if sh := s.shaped(y)[i]; sh.senders > 1 {
+				sh.senders /= 2
+				resize(sh, 2)
+			}
+		})
+	}
 	if len(s.hot) > 0 && len(s.rest) > 0 {
-		add(func(y *point) { y.rest.size *= 4 })
-		add(func(y *point) { y.rest.size /= 4 })
+		add(func(y *point) { resize(&y.rest, 4) })
+		add(func(y *point) { resize(&y.rest, 0.25) })
 	}
 	if i := slices.Index(slowSteps, x.slow); i >= 0 {
 		for _, k := range []int{i - 1, i + 1} {

@@ -13,12 +13,16 @@ import (
 
 // point is a setting of the fitted parameters.
 type point struct {
-	cc        string
-	hot, rest shape
-	slow      float64 // rate of slow receivers, as a multiple of what they receive
-	span      units.Time
-	seed      uint64 // 0: the default
+	cc   string
+	hot  [mostHot]shape // by receiver that causes pauses
+	rest shape
+	slow float64 // rate of slow receivers, as a multiple of what they receive
+	span units.Time
+	seed uint64 // 0: the default
 }
+
+// mostHot is the largest number of receivers with bursts of their own.
+const mostHot = 3
 
 // shape is the shape of bursts to a group of receivers.
 type shape struct {
@@ -26,26 +30,23 @@ type shape struct {
 	size    units.Bytes
 }
 
-// receivers are the groups of hosts that receive data, and the slow ones.
-type receivers struct {
-	hot, rest []*port
-	slow      []*port
-}
+// receivers are the hosts that receive data: those with bursts of their own, and the rest. Slow ones
+// send pauses.
+type receivers struct{ hot, rest, slow []*port }
 
-// split divides the hosts that receive: those that cause pauses have their own bursts.
+// split divides the hosts that receive: those that cause pauses have bursts of their own.
 func (f *model) split(suspects []Suspect) receivers {
 	var r receivers
+	for _, s := range suspects {
+		if s.Host != "" && s.Share >= 0.1 && s.Why != whyBusy && len(r.hot) < mostHot && f.received(s.port) > 0 {
+			r.hot = append(r.hot, s.port)
+		}
+	}
 	for _, p := range f.hosts {
-		if p.Host != "" && p.sum(counters.PFCReceived) > 0 {
+		if p.sum(counters.PFCReceived) > 0 {
 			r.slow = append(r.slow, p)
 		}
-		if f.received(p) == 0 {
-			continue
-		}
-		hot := slices.ContainsFunc(suspects, func(s Suspect) bool { return s.port == p && s.Share >= 0.1 && s.Why != whyBusy })
-		if hot {
-			r.hot = append(r.hot, p)
-		} else {
+		if f.received(p) > 0 && !slices.Contains(r.hot, p) {
 			r.rest = append(r.rest, p)
 		}
 	}
@@ -106,19 +107,15 @@ func (f *model) text(r *receivers, x *point, matrix string) []byte {
 // groups returns the groups with receivers.
 func (r *receivers) groups(x *point) []Group {
 	var list []Group
-	for _, g := range []struct {
-		name string
-		of   []*port
-		shape
-	}{{"congested", r.hot, x.hot}, {"rest", r.rest, x.rest}} {
-		if len(g.of) == 0 {
-			continue
+	for i, p := range r.hot {
+		list = append(list, Group{"to-" + p.Host, []string{p.Host}, x.hot[i].senders, x.hot[i].size})
+	}
+	if len(r.rest) > 0 {
+		g := Group{Name: "rest", Senders: x.rest.senders, Size: x.rest.size}
+		for _, p := range r.rest {
+			g.Hosts = append(g.Hosts, p.Host)
 		}
-		one := Group{Name: g.name, Senders: g.senders, Size: g.size}
-		for _, p := range g.of {
-			one.Hosts = append(one.Hosts, p.Host)
-		}
-		list = append(list, one)
+		list = append(list, g)
 	}
 	return list
 }

@@ -163,19 +163,26 @@ func (f *source) row(get func(column string) string) error {
 			return f.errorf("queue of %s is %q (expected 0 to %d)", name, get("queue"), Classes-1)
 		}
 	}
-	if get("port") == "" {
-		return f.errorf("port is empty (expected a name such as Ethernet0)")
-	}
 	value, err := strconv.ParseUint(get("value"), 10, 64)
 	if err != nil {
 		return f.errorf("value of %s is %q (expected a whole number from 0 to 2^64-1)", name, get("value"))
 	}
-	f.add(Key{get("switch"), get("port"), kind, class}, time, value)
-	return nil
+	return f.add(Key{get("switch"), get("port"), kind, class}, time, value)
 }
 
-func (f *source) add(k Key, at int64, value uint64) {
+// names matches the names of switches and ports; a switch may be left out.
+var names = regexp.MustCompile(`^[A-Za-z0-9._/|:-]{1,100}$`)
+
+// add adds a sample if its names are valid.
+func (f *source) add(k Key, at int64, value uint64) error {
+	switch {
+	case !names.MatchString(k.Port):
+		return f.errorf("port is %q (expected a name such as Ethernet0)", shorten(k.Port))
+	case k.Switch != "" && !names.MatchString(k.Switch):
+		return f.errorf("switch is %q (expected a name such as leaf1)", shorten(k.Switch))
+	}
 	f.set.add(k, Sample{at, value, f.name, f.line})
+	return nil
 }
 
 // prompt matches the prompt of a shell on a switch: user, switch, folder.
@@ -313,8 +320,7 @@ func (f *source) cell(k Key, at int64, text string) error {
 	if err != nil {
 		return f.errorf("value of %s is %q (expected a whole number)", k, shorten(text))
 	}
-	f.add(k, at, value)
-	return nil
+	return f.add(k, at, value)
 }
 
 func shorten(s string) string {

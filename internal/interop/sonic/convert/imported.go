@@ -28,6 +28,7 @@ type Port struct {
 	Node                string
 	Index               int    // number of the port at the node
 	Host                string // host at the port; empty: a switch
+	Peer                string // node of that switch
 	Rate                units.Rate
 }
 
@@ -66,11 +67,15 @@ func Scenario(name string, switches []*sonic.Completed, wires []sonic.Wire) (*Im
 
 // placed returns the ports with a cable or a host.
 func (f *fabric) placed(switches []*sonic.Completed) []Port {
-	hosts := map[portIndex]string{}
+	hosts, peers := map[portIndex]string{}, map[portIndex]string{}
 	for i := range f.links {
-		if c := &f.links[i]; c.b < 0 {
-			hosts[portIndex{c.a, c.portA}] = f.hostName(c)
+		c := &f.links[i]
+		a, b := portIndex{c.a, c.portA}, portIndex{c.b, c.portB}
+		if c.b < 0 {
+			hosts[a] = f.hostName(c)
+			continue
 		}
+		peers[a], peers[b] = f.switches[c.b].name, f.switches[c.a].name
 	}
 	var list []Port
 	for i, n := range f.switches {
@@ -80,7 +85,8 @@ func (f *fabric) placed(switches []*sonic.Completed) []Port {
 			if own := switches[i].Port(p.name); own != nil {
 				alias = own.Alias
 			}
-			list = append(list, Port{switches[i].Name, p.name, alias, n.name, k, hosts[portIndex{i, k}], p.rate})
+			at := portIndex{i, k}
+			list = append(list, Port{switches[i].Name, p.name, alias, n.name, k, hosts[at], peers[at], p.rate})
 		}
 	}
 	return list
