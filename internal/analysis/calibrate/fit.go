@@ -125,11 +125,14 @@ const (
 	calmSize            = 64 * units.KB
 )
 
-var slowSteps = []float64{1.02, 1.2, 1.5, 2, 3, 5}
+var (
+	slowSteps  = []float64{1.02, 1.2, 1.5, 2, 3, 5}
+	shareSteps = []float64{0.25, 0.5, 0.75, 1}
+)
 
 // descend searches the best point: a coarse grid, then steps in single parameters.
 func (s *search) descend(ctx context.Context) (*result, error) {
-	start := point{span: s.span(), seed: 1, rest: shape{1, calmSize}}
+	start := point{span: s.span(), seed: 1, rest: shape{1, calmSize}, share: 1}
 	if len(s.slow) > 0 {
 		start.slow = slowSteps[1]
 	}
@@ -167,7 +170,7 @@ func (s *search) grid(start point) []point {
 	senders := []int{1, 2}
 	if len(s.hot) > 0 {
 		n := s.sources()
-		senders = slices.Compact([]int{min(2, n), max(min(2, n), n/2), n})
+		senders = slices.Compact([]int{1, max(1, n/2), n})
 	}
 	var list []point
 	for _, volume := range []units.Bytes{128 * units.KB, 512 * units.KB, 2 * units.MB, 8 * units.MB} {
@@ -251,12 +254,17 @@ func (s *search) steps(x point) []point {
 		add(func(y *point) { resize(&y.rest, 4) })
 		add(func(y *point) { resize(&y.rest, 0.25) })
 	}
-	if i := slices.Index(slowSteps, x.slow); i >= 0 {
+	walk := func(steps []float64, at float64, set func(y *point, value float64)) {
+		i := slices.Index(steps, at)
 		for _, k := range []int{i - 1, i + 1} {
-			if k >= 0 && k < len(slowSteps) {
-				add(func(y *point) { y.slow = slowSteps[k] })
+			if i >= 0 && k >= 0 && k < len(steps) {
+				add(func(y *point) { set(y, steps[k]) })
 			}
 		}
+	}
+	walk(slowSteps, x.slow, func(y *point, value float64) { y.slow = value })
+	if len(s.hot) > 0 {
+		walk(shareSteps, x.share, func(y *point, value float64) { y.share = value })
 	}
 	return list
 }

@@ -39,12 +39,13 @@ type Fitted struct {
 	Error  float64 `json:"error"` // 0: pauses, marks and bytes of every port match; 1: nothing does
 }
 
-// Group are receivers whose bursts have the same shape.
+// Group are receivers whose bursts have the same shape, or a part of what they receive.
 type Group struct {
 	Name    string      `json:"name"`
 	Hosts   []string    `json:"hosts"`
 	Senders int         `json:"senders"`
 	Size    units.Bytes `json:"size_bytes"`
+	Share   float64     `json:"share"` // of the bytes to these hosts
 }
 
 // Slow is a host that receives slowly.
@@ -202,7 +203,11 @@ func (r *Report) Sentence() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Load: %s, %.1f %% of the links of all hosts.", units.Human(float64(r.Load.Offered), "bps", "kbps", "Mbps", "Gbps", "Tbps"), 100*r.Load.Share)
 	for _, g := range r.Fit.Groups {
-		fmt.Fprintf(&b, " Bursts to %s: %d x %s.", hostList(g.Hosts), g.Senders, g.Size.Human())
+		fmt.Fprintf(&b, " Bursts to %s: %d x %s", hostList(g.Hosts), g.Senders, g.Size.Human())
+		if g.Share < 1 {
+			fmt.Fprintf(&b, ", %.0f %% of the bytes", 100*g.Share)
+		}
+		b.WriteByte('.')
 	}
 	return b.String()
 }

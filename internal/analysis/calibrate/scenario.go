@@ -13,12 +13,13 @@ import (
 
 // point is a setting of the fitted parameters.
 type point struct {
-	cc   string
-	hot  [mostHot]shape // by receiver that causes pauses
-	rest shape
-	slow float64 // rate of slow receivers, as a multiple of what they receive
-	span units.Time
-	seed uint64 // 0: the default
+	cc    string
+	hot   [mostHot]shape // by receiver that causes pauses
+	rest  shape
+	share float64 // of the bytes to such receivers in bursts; the others arrive like the rest
+	slow  float64 // rate of slow receivers, as a multiple of what they receive
+	span  units.Time
+	seed  uint64 // 0: the default
 }
 
 // mostHot is the largest number of receivers with bursts of their own.
@@ -92,8 +93,12 @@ func (f *model) text(r *receivers, x *point, matrix string) []byte {
 	}
 	line("workload: # rates from byte counters; senders and size of bursts fitted to pauses and marks")
 	for _, g := range r.groups(x) {
-		line("  - {name: %s, generator: matrix, path: %s, to: [%s], senders: %d, size: %s, class: %d}",
-			g.Name, matrix, strings.Join(g.Hosts, ", "), g.Senders, g.Size, f.made.Classes[0])
+		scale := ""
+		if g.Share < 1 {
+			scale = fmt.Sprintf(", scale: %g", g.Share)
+		}
+		line("  - {name: %s, generator: matrix, path: %s, to: [%s], senders: %d, size: %s, class: %d%s}",
+			g.Name, matrix, strings.Join(g.Hosts, ", "), g.Senders, g.Size, f.made.Classes[0], scale)
 	}
 	if x.seed > 0 {
 		line("seed: %d", x.seed)
@@ -107,15 +112,19 @@ func (f *model) text(r *receivers, x *point, matrix string) []byte {
 // groups returns the groups with receivers.
 func (r *receivers) groups(x *point) []Group {
 	var list []Group
+	others := Group{"others", nil, x.rest.senders, x.rest.size, 1 - x.share}
 	for i, p := range r.hot {
-		list = append(list, Group{"to-" + p.Host, []string{p.Host}, x.hot[i].senders, x.hot[i].size})
+		list = append(list, Group{"to-" + p.Host, []string{p.Host}, x.hot[i].senders, x.hot[i].size, x.share})
+		others.Hosts = append(others.Hosts, p.Host)
 	}
-	if len(r.rest) > 0 {
-		g := Group{Name: "rest", Senders: x.rest.senders, Size: x.rest.size}
-		for _, p := range r.rest {
-			g.Hosts = append(g.Hosts, p.Host)
+	rest := Group{"rest", nil, x.rest.senders, x.rest.size, 1}
+	for _, p := range r.rest {
+		rest.Hosts = append(rest.Hosts, p.Host)
+	}
+	for _, g := range []Group{others, rest} {
+		if len(g.Hosts) > 0 && g.Share > 0 {
+			list = append(list, g)
 		}
-		list = append(list, g)
 	}
 	return list
 }
