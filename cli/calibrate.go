@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -48,7 +49,7 @@ line "# SWITCH TIME". See docs/calibrate.md.
 	s := cmd.Flags()
 	s.StringArrayVar(&f.counters, "counters", nil, "`FILE` with counters over time (required, repeatable)")
 	s.StringVar(&f.cc, "cc", "", "congestion control `NAME` of the hosts (default: none or dcqcn, which fits better)")
-	s.IntVar(&f.runs, "runs", 40, "largest number `N` of simulations of the search")
+	s.IntVar(&f.runs, "runs", 60, "largest number `N` of simulations of the search")
 	s.StringVar(&f.span, "span", "", "simulated `TIME` of each (default: 1ms to 50ms, some 100 MB of data)")
 	a.outputFlag(cmd, "`FILE` for the scenario (default: calibrated.yaml); the traffic matrix is written next to it")
 	a.printFlags(cmd)
@@ -91,6 +92,9 @@ func (a *app) calibrate(cmd *cobra.Command, paths []string, f *calibrateFlags) e
 		file = "calibrated.yaml"
 	}
 	o.Matrix = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) + ".matrix.csv"
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { // before the search, not after it
+		return wrap(exitFailure, err)
+	}
 	m := a.newMeter()
 	o.Progress = func(done, most int) {
 		m.show(func(passed time.Duration) string {

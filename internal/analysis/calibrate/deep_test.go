@@ -18,7 +18,7 @@ func TestDeepWorlds(t *testing.T) {
 	good := 0
 	for i := range worlds {
 		x := &worlds[i]
-		load, named, r := x.recovered(t, 20*units.Millisecond, Options{Runs: 40, Workers: runtime.NumCPU()})
+		load, named, r := x.recovered(t, 20*units.Millisecond, Options{Runs: 60, Workers: runtime.NumCPU()})
 		if math.Abs(load) <= 0.1 && named {
 			good++
 		}

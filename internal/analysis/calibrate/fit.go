@@ -3,7 +3,6 @@ package calibrate
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -119,34 +118,49 @@ type search struct {
 	done    int
 }
 
-// Steps of the search: volume of a burst, shape of other traffic, and rate of slow receivers.
+// Steps of the search: sizes of flows, rates of slow receivers as multiples of what they receive, and
+// shares of bytes in bursts.
 const (
 	leastSize, mostSize = 4 * units.KB, 64 * units.MB
 	calmSize            = 64 * units.KB
 )
 
 var (
+	calmSizes  = []float64{16e3, 32e3, 64e3, 128e3, 256e3, 512e3, 1e6}
 	slowSteps  = []float64{1.02, 1.2, 1.5, 2, 3, 5}
 	shareSteps = []float64{0.25, 0.5, 0.75, 1}
 )
 
-// descend searches the best point: a coarse grid, then steps in single parameters.
+// descend searches the best point: a coarse grid of bursts, then steps in single parameters, and all
+// steps together that are improvements.
 func (s *search) descend(ctx context.Context) (*result, error) {
-	start := point{span: s.span(), seed: 1, rest: shape{1, calmSize}, share: 1}
+	start := point{span: s.span(), seed: 1, rest: shape{1, calmSize}, share: 1, cc: cmp.Or(s.options.CC, "none")}
 	if len(s.slow) > 0 {
 		start.slow = slowSteps[1]
 	}
 	best, err := s.best(ctx, s.grid(start), nil)
 	for err == nil && s.done < s.options.Runs && ctx.Err() == nil {
-		var next *result
-		next, err = s.best(ctx, s.steps(best.point), best)
-		if err == nil && next == best {
+		var list []point
+		steps := s.steps(&best.point)
+		for i := range steps {
+			list = append(list, steps[i].apply(best.point))
+		}
+		next, _ := s.best(ctx, list, best)
+		together, scores := best.point, map[int]float64{}
+		for i := range steps { // a later step of a parameter replaces a worse earlier one
+			r := s.known[list[i]]
+			if least, tried := scores[steps[i].parameter]; r != nil && r.score < best.score && (!tried || r.score < least) {
+				scores[steps[i].parameter] = r.score
+				together = steps[i].apply(together)
+			}
+		}
+		if len(scores) > 1 {
+			next, _ = s.best(ctx, []point{together}, next)
+		}
+		if next == best {
 			break
 		}
-		best = cmp.Or(next, best)
-	}
-	if best != nil && ctx.Err() != nil {
-		err = nil // the best so far
+		best = next
 	}
 	return best, err
 }
@@ -160,29 +174,29 @@ func (s *search) span() units.Time {
 	return units.Time(min(50, max(1, math.Round(seconds*1e3)))) * units.Millisecond
 }
 
-// grid returns the first points: congestion controls, numbers of senders and sizes of bursts. All
-// congested receivers have the same.
+// grid returns the first points: numbers of senders and sizes of bursts, the same of all congested
+// receivers.
 func (s *search) grid(start point) []point {
-	ccs := []string{"none", "dcqcn"}
-	if s.options.CC != "" {
-		ccs = []string{s.options.CC}
-	}
 	senders := []int{1, 2}
 	if len(s.hot) > 0 {
 		n := s.sources()
 		senders = slices.Compact([]int{1, max(1, n/2), n})
 	}
+	most := 0.0 // received by one host in a run
+	for _, p := range s.hosts {
+		most = max(most, s.received(p)*start.span.Seconds())
+	}
 	var list []point
 	for _, volume := range []units.Bytes{128 * units.KB, 512 * units.KB, 2 * units.MB, 8 * units.MB} {
+		if len(list) > 0 && float64(volume) > most/4 {
+			continue // too few bursts to compare
+		}
 		for _, n := range senders {
-			for _, cc := range ccs {
-				x := start
-				x.cc = cc
-				for _, sh := range s.shaped(&x) {
-					*sh = shape{n, volume / units.Bytes(n)}
-				}
-				list = append(list, x)
+			x := start
+			for _, sh := range s.shaped(&x) {
+				*sh = shape{n, rounded(float64(volume) / float64(n))}
 			}
+			list = append(list, x)
 		}
 	}
 	return list
@@ -221,52 +235,60 @@ func (s *search) sources() int {
 	return min(most, 64)
 }
 
-// steps returns the neighbours of a point.
-func (s *search) steps(x point) []point {
-	var list []point
-	add := func(change func(y *point)) {
-		y := x
-		change(&y)
-		if y != x {
-			list = append(list, y)
-		}
-	}
-	resize := func(sh *shape, factor float64) {
-		sh.size = min(mostSize, max(leastSize, units.Bytes(float64(sh.size)*factor)))
-	}
-	for i := range s.shaped(&x) {
-		for _, factor := range []float64{0.5, 2, 0.75} {
-			add(func(y *point) { resize(s.shaped(y)[i], factor) })
-		}
-		add(func(y *point) {
-			sh := s.shaped(y)[i]
-			sh.senders *= 2
-			resize(sh, 0.5)
-		})
-		add(func(y *point) {
-			if sh := s.shaped(y)[i]; sh.senders > 1 {
-				sh.senders /= 2
-				resize(sh, 2)
-			}
-		})
-	}
-	if len(s.hot) > 0 && len(s.rest) > 0 {
-		add(func(y *point) { resize(&y.rest, 4) })
-		add(func(y *point) { resize(&y.rest, 0.25) })
-	}
-	walk := func(steps []float64, at float64, set func(y *point, value float64)) {
-		i := slices.Index(steps, at)
+// step sets a parameter to a neighbouring value.
+type step struct {
+	parameter int
+	change    func(x *point)
+}
+
+func (s *step) apply(x point) point {
+	s.change(&x)
+	return x
+}
+
+// steps returns the steps to the neighbours of a point.
+func (s *search) steps(x *point) []step {
+	var list []step
+	parameter := 0
+	add := func(change func(y *point)) { list = append(list, step{parameter, change}) }
+	walk := func(values []float64, at float64, set func(y *point, value float64)) {
+		parameter++
+		i := slices.Index(values, at)
 		for _, k := range []int{i - 1, i + 1} {
-			if i >= 0 && k >= 0 && k < len(steps) {
-				add(func(y *point) { set(y, steps[k]) })
+			if i >= 0 && k >= 0 && k < len(values) {
+				add(func(y *point) { set(y, values[k]) })
 			}
 		}
+	}
+	for i, sh := range s.shaped(x) {
+		parameter++
+		for _, to := range []shape{
+			{sh.senders, sh.size / 2}, {sh.senders, sh.size * 2}, {sh.senders, sh.size * 3 / 4},
+			{sh.senders * 2, sh.size / 2}, {max(1, sh.senders/2), sh.size * 2},
+		} {
+			to.size = min(mostSize, max(leastSize, rounded(float64(to.size))))
+			if to != *sh {
+				add(func(y *point) { *s.shaped(y)[i] = to })
+			}
+		}
+	}
+	if s.options.CC == "" {
+		parameter++
+		other := map[string]string{"none": "dcqcn", "dcqcn": "none"}[x.cc]
+		add(func(y *point) { y.cc = other })
 	}
 	walk(slowSteps, x.slow, func(y *point, value float64) { y.slow = value })
 	if len(s.hot) > 0 {
 		walk(shareSteps, x.share, func(y *point, value float64) { y.share = value })
+		walk(calmSizes, float64(x.rest.size), func(y *point, value float64) { y.rest.size = units.Bytes(value) })
 	}
 	return list
+}
+
+// rounded returns a size with two digits.
+func rounded(size float64) units.Bytes {
+	unit := math.Pow(10, math.Floor(math.Log10(size))-1)
+	return units.Bytes(math.Round(math.Round(size/unit) * unit))
 }
 
 // best simulates points that are not known yet, in parallel, and returns the one with the smallest
@@ -302,7 +324,11 @@ func (s *search) best(ctx context.Context, list []point, best *result) (*result,
 	}
 	wg.Wait()
 	for i, r := range results {
+		if r == nil && errs[i] == nil || ctx.Err() != nil && errs[i] != nil {
+			continue // interrupted
+		}
 		if r == nil {
+			s.known[list[i]] = &result{score: math.Inf(1)}
 			continue
 		}
 		s.known[list[i]] = r
@@ -310,11 +336,13 @@ func (s *search) best(ctx context.Context, list []point, best *result) (*result,
 			best = r
 		}
 	}
-	err := errors.Join(errs...)
-	if best == nil && err == nil {
-		err = context.Cause(ctx)
+	switch {
+	case best != nil:
+		return best, nil // bursts that are too rare for the simulated time give no run
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
 	}
-	return best, err
+	return nil, cmp.Or(errs...)
 }
 
 // simulate runs a point.
