@@ -98,7 +98,7 @@ func (f *model) text(r *receivers, x *point, matrix string) []byte {
 			scale = fmt.Sprintf(", scale: %g", g.Share)
 		}
 		line("  - {name: %s, generator: matrix, path: %s, to: [%s], senders: %d, size: %s, class: %d%s}",
-			g.Name, matrix, strings.Join(g.Hosts, ", "), g.Senders, g.Size, f.made.Classes[0], scale)
+			g.Name, matrix, strings.Join(g.Hosts, ", "), g.Senders, decimal(g.Size), f.made.Classes[0], scale)
 	}
 	if x.seed > 0 {
 		line("seed: %d", x.seed)
@@ -107,6 +107,14 @@ func (f *model) text(r *receivers, x *point, matrix string) []byte {
 	line("  arrivals: %s", x.span)
 	line("  stop: {when: time, at_most: %s}", x.span)
 	return b.Bytes()
+}
+
+// decimal formats a size with a decimal unit.
+func decimal(b units.Bytes) string {
+	if b%units.KB == 0 {
+		return fmt.Sprintf("%dKB", b/units.KB)
+	}
+	return fmt.Sprintf("%dB", int64(b))
 }
 
 // groups returns the groups with receivers.
