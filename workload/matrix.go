@@ -12,7 +12,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Matrix makes bursts whose rates between hosts are those of a traffic matrix.
+// Matrix makes bursts with the rates of a traffic matrix.
 type Matrix struct {
 	Path    string      `yaml:"path" doc:"CSV file with the columns src, dst and rate (offered payload), and class if flows have their own, relative to the scenario"`
 	Size    units.Bytes `yaml:"size" doc:"size of each flow"`

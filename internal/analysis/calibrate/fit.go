@@ -59,7 +59,7 @@ func Fit(ctx context.Context, made *convert.Imported, set *counters.Set, o Optio
 	done := &Result{Matrix: csv}
 	partial := ctx.Err() != nil
 	if !partial {
-		// Other random numbers and twice the time: the match is not that of the fit itself.
+		// Other random numbers and twice the time, since the fit itself would match too well.
 		check := best.point
 		check.seed, check.span = 2, 2*best.span
 		judged, err := s.simulate(ctx, &check)
@@ -75,7 +75,7 @@ func Fit(ctx context.Context, made *convert.Imported, set *counters.Set, o Optio
 		}
 	}
 	x := best.point
-	x.seed = 0
+	x.seed, x.span = 0, 2*x.span
 	done.Text = f.text(&s.receivers, &x, o.Matrix)
 	rep := &done.Report
 	*rep = Report{
@@ -134,11 +134,11 @@ var (
 // descend searches the best point: a coarse grid of bursts, then steps in single parameters, and all
 // steps together that are improvements.
 func (s *search) descend(ctx context.Context) (*result, error) {
-	start := point{span: s.span(), seed: 1, rest: shape{1, calmSize}, share: 1, cc: cmp.Or(s.options.CC, "none")}
+	start := point{span: s.span(), seed: 1, rest: shape{1, calmSize}, share: 1}
 	if len(s.slow) > 0 {
 		start.slow = slowSteps[1]
 	}
-	best, err := s.best(ctx, s.grid(start), nil)
+	best, err := s.coarse(ctx, start)
 	for err == nil && s.done < s.options.Runs && ctx.Err() == nil {
 		var list []point
 		steps := s.steps(&best.point)
@@ -161,6 +161,21 @@ func (s *search) descend(ctx context.Context) (*result, error) {
 			break
 		}
 		best = next
+	}
+	return best, err
+}
+
+// coarse simulates the grid with each congestion control and returns the best point.
+func (s *search) coarse(ctx context.Context, start point) (best *result, err error) {
+	ccs := []string{"none", "dcqcn"}
+	if s.options.CC != "" {
+		ccs = []string{s.options.CC}
+	}
+	for _, cc := range ccs {
+		start.cc = cc
+		if best, err = s.best(ctx, s.grid(start), best); err != nil {
+			break
+		}
 	}
 	return best, err
 }
@@ -271,11 +286,6 @@ func (s *search) steps(x *point) []step {
 				add(func(y *point) { *s.shaped(y)[i] = to })
 			}
 		}
-	}
-	if s.options.CC == "" {
-		parameter++
-		other := map[string]string{"none": "dcqcn", "dcqcn": "none"}[x.cc]
-		add(func(y *point) { y.cc = other })
 	}
 	walk(slowSteps, x.slow, func(y *point, value float64) { y.slow = value })
 	if len(s.hot) > 0 {

@@ -99,7 +99,7 @@ type PortRow struct {
 	Findings  []Finding `json:"findings,omitempty"`
 }
 
-// counts sums the rates of a port over classes. Bytes are those of its queues.
+// counts sums the rates of a port over classes. Bytes left its queues.
 func (f *model) counts(get func(kind counters.Kind, class int) float64) Counts {
 	sum := func(kind counters.Kind) float64 {
 		x := 0.0
@@ -121,6 +121,12 @@ func (f *model) rows(r *result, suspects []Suspect) []PortRow {
 	for _, s := range suspects {
 		blamed[s.Switch] = true
 	}
+	all := &Counts{} // of all ports
+	for _, p := range f.ports {
+		all.Marks += p.sum(counters.Marks)
+		all.PausesSent += p.sum(counters.PFCSent)
+		all.PausesReceived += p.sum(counters.PFCReceived)
+	}
 	for i, p := range f.ports {
 		row := PortRow{Switch: p.Switch, Port: p.Name, Host: p.Host}
 		row.Measured = f.counts(func(k counters.Kind, c int) float64 { return p.rate[k][c] })
@@ -135,7 +141,7 @@ func (f *model) rows(r *result, suspects []Suspect) []PortRow {
 		if p.has(counters.Marks) {
 			row.Marks = match(m.Marks*seconds, s.Marks*seconds)
 		}
-		row.Findings = f.explain(p, &row, seconds, blamed[p.Switch])
+		row.Findings = f.explain(p, &row, all, seconds, blamed[p.Switch])
 		if row.Bytes != nil || row.Pauses != nil || row.Marks != nil || len(row.Findings) > 0 {
 			rows = append(rows, row)
 		}
@@ -156,11 +162,12 @@ func match(a, b float64) *float64 {
 	return &x
 }
 
-// enough is the match in per cent from which on a counter counts as explained.
-const enough = 50
+// enough is the match in per cent from which on a counter counts as explained. Differences below
+// this share of the counter in the whole fabric do not matter.
+const enough, negligible = 50, 0.01
 
 // explain returns what the scenario does not explain at a port.
-func (f *model) explain(p *port, row *PortRow, seconds float64, blamed bool) []Finding {
+func (f *model) explain(p *port, row *PortRow, all *Counts, seconds float64, blamed bool) []Finding {
 	var list []Finding
 	add := func(reason Reason, format string, args ...any) {
 		list = append(list, Finding{reason, fmt.Sprintf(format, args...)})
@@ -169,22 +176,25 @@ func (f *model) explain(p *port, row *PortRow, seconds float64, blamed bool) []F
 	if p.Host != "" && !p.has(counters.QueueBytes) && !p.has(counters.OutOctets) {
 		add(NoCounters, "no byte counters: the host neither sends nor receives in the scenario")
 	}
-	differs := func(x *float64) bool { return x != nil && *x < enough }
-	if differs(row.Bytes) {
+	differs := func(x *float64, measured, simulated, all float64) bool {
+		return x != nil && *x < enough && math.Abs(measured-simulated) > negligible*all
+	}
+	if differs(row.Bytes, m.Bytes, s.Bytes, 0) {
 		add(Bytes, "%s measured, %s simulated", RateText(m.Bytes), RateText(s.Bytes))
 	}
 	pauses, simulated := m.PausesSent+m.PausesReceived, s.PausesSent+s.PausesReceived
+	other := differs(row.Pauses, pauses, simulated, all.PausesSent+all.PausesReceived)
 	switch {
-	case p.Host != "" && m.PausesReceived > 0 && differs(row.Pauses):
+	case p.Host != "" && m.PausesReceived > 0 && other:
 		add(HostPauses, "the host sends %.3g PFC frames per second: a slow receiver, or a host that pauses for another reason", m.PausesReceived)
 	case pauses > 0 && pauses*seconds < 1:
 		add(Rare, "%.3g PFC frames per second are too rare for %.3g ms of simulation", pauses, seconds*1000)
 	case m.PausesSent > 0 && s.PausesSent == 0 && !blamed:
 		add(NoCongestion, "%.3g PFC frames per second, but no port of the switch is congested", m.PausesSent)
-	case differs(row.Pauses):
+	case other:
 		add(Pauses, "%.3g PFC frames per second measured, %.3g simulated", pauses, simulated)
 	}
-	if differs(row.Marks) {
+	if differs(row.Marks, m.Marks, s.Marks, all.Marks) {
 		add(Marks, "%.3g marks per second measured, %.3g simulated", m.Marks, s.Marks)
 	}
 	if m.Drops > 0 && s.Drops == 0 {

@@ -263,13 +263,13 @@ func (f *source) heading(words []string) (*table, error) {
 		return t, nil
 	}
 	if len(words) < 2 || words[0] != "TxQ" {
-		return nil, f.errorf("a table of unknown columns (expected those of show pfc counters or show queue counters)")
+		return nil, f.errorf("a table of unknown columns (expected the columns of show pfc counters or show queue counters)")
 	}
 	t := &table{pfc: NumKinds}
 	for _, w := range words[1:] {
 		k, ok := headings[w]
 		if !ok {
-			return nil, f.errorf("column %q is unknown (expected those of show queue counters, such as Counter/bytes)", w)
+			return nil, f.errorf("column %q is unknown (expected a column of show queue counters, such as Counter/bytes)", w)
 		}
 		t.kinds = append(t.kinds, k)
 	}
