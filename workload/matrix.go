@@ -14,7 +14,7 @@ import (
 
 // Matrix makes bursts with the rates of a traffic matrix.
 type Matrix struct {
-	Path    string      `yaml:"path" doc:"CSV file with the columns src, dst and rate (offered payload), and class if flows have their own, relative to the scenario"`
+	Path    string      `yaml:"path" doc:"CSV file with columns src, dst, rate (offered payload) and perhaps class, relative to the scenario"`
 	Size    units.Bytes `yaml:"size" doc:"size of each flow"`
 	Senders int         `yaml:"senders" doc:"flows of a burst to one host, from hosts drawn in proportion to their rates"`
 	Scale   float64     `yaml:"scale" doc:"factor of all rates"`
