@@ -103,7 +103,10 @@ func (a *app) calibrate(cmd *cobra.Command, paths []string, f *calibrateFlags) e
 	}
 	done, err := calibrate.Fit(cmd.Context(), made, set, o)
 	m.clear()
-	if err != nil {
+	switch {
+	case err != nil && cmd.Context().Err() != nil:
+		return failf(exitInterrupted, "interrupted before the first simulation: no scenario was written")
+	case err != nil:
 		return wrap(exitInput, err)
 	}
 	done.Report.Scenario = file

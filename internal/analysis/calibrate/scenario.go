@@ -97,7 +97,7 @@ func (f *model) text(r *receivers, x *point, matrix string) []byte {
 		if g.Share < 1 {
 			scale = fmt.Sprintf(", scale: %g", g.Share)
 		}
-		line("  - {name: %s, generator: matrix, path: %s, to: [%s], senders: %d, size: %s, class: %d%s}",
+		line("  - {name: %s, generator: matrix, path: %q, to: [%s], senders: %d, size: %s, class: %d%s}",
 			g.Name, matrix, strings.Join(g.Hosts, ", "), g.Senders, decimal(g.Size), f.made.Classes[0], scale)
 	}
 	if x.seed > 0 {
