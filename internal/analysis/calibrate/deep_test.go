@@ -22,8 +22,10 @@ func TestDeepWorlds(t *testing.T) {
 		if math.Abs(load) <= 0.1 && named {
 			good++
 		}
-		t.Logf("%s: load %+.1f %%, congested port named: %t, error %.3f, %d runs, %s, explained %d of %d ports", x.name, 100*load, named, r.Report.Fit.Error, r.Report.Runs, r.Report.Sentence(), r.Report.Explained, len(r.Report.Ports))
-		t.Log(r.Report.Suspects)
+		rep := &r.Report
+		t.Logf("%s: load %+.1f %%, congested port named: %t, error %.3f, %d runs, explained %d of %d ports",
+			x.name, 100*load, named, rep.Fit.Error, rep.Runs, rep.Explained, len(rep.Ports))
+		t.Log(rep.Sentence())
 	}
 	if good < 9 {
 		t.Errorf("%d of 10 fabrics are recovered, want 9", good)
