@@ -99,6 +99,27 @@ func TestMatrixByRacks(t *testing.T) {
 	}
 }
 
+// Two hosts at each leaf send and receive 100. Of the 200 of a rack, 40 leave it: each host sends 80
+// to its neighbour and 10 to either host of the other rack. Gravity alone gives 33.
+func TestMatrixInsideRacks(t *testing.T) {
+	var rows []string
+	for _, leaf := range []string{"leaf0", "leaf1"} {
+		for _, port := range []string{"Ethernet0", "Ethernet4"} {
+			rows = append(rows, leaf+","+port+",3,SAI_QUEUE_STAT_BYTES,100", leaf+","+port+",3,SAI_INGRESS_PRIORITY_GROUP_STAT_BYTES,100")
+		}
+		rows = append(rows, leaf+",Ethernet16,3,SAI_QUEUE_STAT_BYTES,40")
+	}
+	f, err := measure(leafSpine(t, true), sampled(t, rows...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pair, want := range map[[2]int]float64{{0, 1}: 80, {1, 0}: 80, {0, 4}: 10, {5, 1}: 10, {5, 4}: 80} {
+		if got := f.matrix[3][pair[0]][pair[1]]; math.Abs(got-want) > 1 {
+			t.Errorf("host %d sends %.1f to host %d, want %.0f", pair[0], got, pair[1], want)
+		}
+	}
+}
+
 // Pauses of a spine, and of a leaf which the spine pauses, are charged to the port at the other leaf
 // that causes them. A host that sends pauses is a suspect of its own.
 func TestSuspects(t *testing.T) {

@@ -81,7 +81,7 @@ func measure(made *convert.Imported, set *counters.Set) (*model, error) {
 		if p == nil {
 			return nil, f.unknown(s, name, switches)
 		}
-		if len(s.Samples) < 2 || s.Seconds() <= 0 {
+		if s.Seconds() <= 0 {
 			return nil, fmt.Errorf("%s: %s has one sample (expected two or more: rates are differences)", s.Place(), s.Key)
 		}
 		class := max(0, s.Class)
