@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"text/tabwriter"
@@ -14,6 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/internal/analysis/check"
+	"github.com/xoff-net/xoff/internal/render/checkreport"
+	"github.com/xoff-net/xoff/internal/render/report"
+	"github.com/xoff-net/xoff/internal/sys/disk"
 	"github.com/xoff-net/xoff/scenario"
 )
 
@@ -24,6 +29,8 @@ type checkFlags struct {
 	flows    bool
 	dot      string
 	against  string
+	html     string
+	advise   string
 	sonic    sonicFlags
 
 	requireLossless bool
@@ -42,6 +49,8 @@ In a scenario, find:
   - buffers with more reserved bytes than they have,
   - classes that are not lossless on the whole path,
   - congestion control without congestion marks, or marks that come after PFC,
+  - thresholds, alphas and watchdog times that break a published rule,
+  - links for which the workloads offer more than their rate,
   - pauses that never end if a RESUME is lost,
   - faults after the end of the run, and everything that xoff run rejects,
   - loops of buffers that can wait for each other (deadlocks), also on the routes
@@ -56,6 +65,8 @@ problems. See docs/check.md.
   xoff check examples/dsh-fig16.yaml
   xoff check examples/dsh-leaf-spine.yaml --failures 2
   xoff check new.yaml --against old.yaml
+  xoff check mine.yaml --html check.html
+  xoff check mine.yaml --advise patch.yaml
 
 For SONiC switches (config_db.json files or a folder), decide whether they are
 lossless by the rules of docs/sonic.md: too little headroom, conflicting maps, the
@@ -81,12 +92,15 @@ match; 2: the file cannot be read.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if areSwitchConfigs(args) {
 				if flag := f.scenarioFlag(cmd); flag != "" {
-					return failf(exitInput, "--%s is for scenarios (allowed with switch configurations: --lookup, --chip, --memory, --cables, --against, --require-lossless)", flag)
+					return failf(exitInput, "--%s is for scenarios (allowed with switch configurations: --lookup, --chip, --memory, --cables, --against, --html, --require-lossless)", flag)
 				}
 				return a.checkSonic(cmd.Context(), args, f)
 			}
 			if flag := f.sonic.given(); flag != "" {
 				return failf(exitInput, "%s is for switch configurations (expected JSON files or folders)", flag)
+			}
+			if f.html+f.advise != "" && areTraces(args) {
+				return failf(exitInput, "--html and --advise are not for traces (expected a scenario; with --html also JSON files or folders)")
 			}
 			if areTraces(args) {
 				return a.checkTrace(cmd, args[0])
@@ -103,6 +117,8 @@ match; 2: the file cannot be read.
 	cmd.Flags().BoolVar(&f.flows, "flows", false, "check only the host pairs and classes of the scenario's flows")
 	cmd.Flags().StringVar(&f.against, "against", "", "`PATH` of the earlier scenario or switch configuration: print only changes; --set and scheme flags change FILE only")
 	cmd.Flags().StringVar(&f.dot, "dot", "", "`FILE` for the buffer dependencies as a Graphviz graph, cycles in red; - prints them instead of findings")
+	cmd.Flags().StringVar(&f.advise, "advise", "", "`FILE` for the values that findings recommend, as keys of a scenario with rules and sources")
+	cmd.Flags().StringVar(&f.html, "html", "", "`FILE` for the result as a page: verdict, findings with evidence and fix, the fabric, assumptions")
 	cmd.Flags().BoolVar(&f.requireLossless, "require-lossless", false, "fail unless every switch configuration is judged lossless")
 	a.simulationFlags(cmd)
 	return cmd
@@ -110,7 +126,7 @@ match; 2: the file cannot be read.
 
 // scenarioFlag returns the first given flag that applies to scenarios only, or "".
 func (f *checkFlags) scenarioFlag(cmd *cobra.Command) string {
-	names := []string{"set", "seed", "failures", "flows", "dot"}
+	names := []string{"set", "seed", "failures", "flows", "dot", "advise"}
 	for _, s := range scenario.Shorthands {
 		names = append(names, s.Flag)
 	}
@@ -132,7 +148,7 @@ func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {
 	if f.against != "" && f.dot != "" {
 		return failf(exitInput, "--dot cannot be combined with --against")
 	}
-	cfg, report, err := a.checked(cmd, file, f.settings(), f)
+	cfg, found, err := a.checked(cmd, file, f.settings(), f)
 	if err != nil {
 		return err
 	}
@@ -141,23 +157,41 @@ func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {
 		if err != nil {
 			return err
 		}
-		return a.printAgainst(check.Compare(report, before), file, f.against)
+		changes := check.Compare(found, before)
+		if err := f.writePage(func() *report.Document {
+			return checkreport.Scenario(file, cfg, found, f.options(a), changes, f.against)
+		}); err != nil {
+			return err
+		}
+		return a.printAgainst(changes, file, f.against)
+	}
+	if err := f.writePage(func() *report.Document { return checkreport.Scenario(file, cfg, found, f.options(a), nil, "") }); err != nil {
+		return err
+	}
+	advice := found.Advice()
+	if f.advise != "" {
+		if err := writeTo("--advise", f.advise, func(w io.Writer) error { return check.WriteAdvice(w, file, advice) }); err != nil {
+			return err
+		}
 	}
 	switch f.dot {
 	case "":
-		err = a.printCheck(cfg, report)
+		err = a.printCheck(cfg, found)
 	case "-":
-		err = report.WriteDot(a.out)
+		err = found.WriteDot(a.out)
 	default:
-		if err = writeDot(f.dot, report); err == nil {
-			err = a.printCheck(cfg, report)
+		if err = writeDot(f.dot, found); err == nil {
+			err = a.printCheck(cfg, found)
 		}
+	}
+	if err == nil && f.advise != "" && !a.quiet && !a.json && f.dot != "-" {
+		_, err = fmt.Fprintf(a.out, "advice: %s, written to %s\n", plural(len(advice), "value"), f.advise)
 	}
 	if err != nil {
 		return wrap(exitFailure, err)
 	}
-	if report.Problems > 0 {
-		return failf(exitFailure, "%s in %s", plural(report.Problems, "problem"), file)
+	if found.Problems > 0 {
+		return failf(exitFailure, "%s in %s", plural(found.Problems, "problem"), file)
 	}
 	return nil
 }
@@ -178,12 +212,14 @@ func (a *app) checked(cmd *cobra.Command, file string, settings []string, f *che
 	m := a.newMeter()
 	var failures atomic.Bool // the check of link failures reports its own progress
 	stop := m.showUntil(&failures, func(time.Duration) string { return "checking flows, queues and routes" })
-	report, err := check.Run(cmd.Context(), survey, check.Options{Failures: f.failures, Flows: f.flows, Workers: a.workers, Progress: func(done, all uint64) {
+	o := f.options(a)
+	o.Progress = func(done, all uint64) {
 		failures.Store(true)
 		m.show(func(passed time.Duration) string {
 			return fmt.Sprintf("%s of %s sets of failed links%s", count(done), count(all), timeLeft(float64(done)/float64(all), passed))
 		})
-	}})
+	}
+	report, err := check.Run(cmd.Context(), survey, o)
 	stop()
 	m.clear()
 	switch {
@@ -193,6 +229,26 @@ func (a *app) checked(cmd *cobra.Command, file string, settings []string, f *che
 		return nil, nil, wrap(exitInput, err)
 	}
 	return cfg, report, nil
+}
+
+func (f *checkFlags) options(a *app) check.Options {
+	return check.Options{Failures: f.failures, Flows: f.flows, Workers: a.workers}
+}
+
+// writePage writes the page of --html, if it was given.
+func (f *checkFlags) writePage(page func() *report.Document) error {
+	if f.html == "" {
+		return nil
+	}
+	return writeTo("--html", f.html, page().HTML)
+}
+
+// writeTo writes the file that a flag names.
+func writeTo(flag, path string, write func(io.Writer) error) error {
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return failf(exitFailure, "%s %s: there is no folder %s (expected a file in an existing folder)", flag, path, filepath.Dir(path))
+	}
+	return wrap(exitFailure, disk.WriteFile(path, write))
 }
 
 // printAgainst prints the changes between two checks.
@@ -272,14 +328,15 @@ func (a *app) printCheck(cfg *scenario.Config, r *check.Report) error {
 	w.line("")
 	w.budgets(r.Budgets)
 	w.line("")
-	w.coverage(r)
-	w.storm(r.Storm)
+	for _, line := range r.Coverage() {
+		w.line("%s", line)
+	}
 	return w.flush()
 }
 
 // finding prints one finding.
 func (w *sheet) finding(prefix string, f *check.Finding, wrapped bool) {
-	level := color.YellowString("note")
+	level := color.YellowString("%s", f.Level)
 	if f.Level == check.Problem {
 		level = color.RedString("PROBLEM")
 	}
@@ -289,70 +346,11 @@ func (w *sheet) finding(prefix string, f *check.Finding, wrapped bool) {
 	}
 	w.line("%s", head)
 	w.text("  ", f.What, wrapped)
-	w.cycles("  ", f.Cycles, f.More, detailed)
-	for i, b := range f.Failures {
-		if i == shown {
-			w.line("  and others (--json lists up to 100)")
-			break
-		}
-		w.line("  if %s", fails(b.Links))
-		w.cycles("    ", b.Cycles[:1], len(b.Cycles) > 1, 1-min(i, 1))
-	}
-	for i, cut := range f.CutOffs {
-		if i == shown {
-			w.line("  and others (--json lists all)")
-			break
-		}
-		w.line("  if %s: %s", fails(cut.Links), check.Brief(cut.Hosts))
+	for _, line := range f.Evidence() {
+		w.line("  %s", line)
 	}
 	if f.Fix != "" {
 		w.text("  ", "fix: "+f.Fix, wrapped)
-	}
-}
-
-// Limits of the printed report.
-const (
-	detailed = 3 // loops printed with every hop
-	shown    = 5 // printed sets of failed links
-)
-
-func fails(links []string) string {
-	if len(links) == 1 {
-		return links[0] + " fails"
-	}
-	return strings.Join(links[:len(links)-1], ", ") + " and " + links[len(links)-1] + " fail"
-}
-
-// cycles prints the switches of loops, and the hops of the first ones.
-func (w *sheet) cycles(indent string, list []check.Cycle, more bool, hops int) {
-	for i, c := range list {
-		var names []string
-		for _, h := range c.Hops {
-			names = append(names, h.Switch)
-		}
-		w.line("%sloop %s -> %s", indent, strings.Join(names, " -> "), names[0])
-		if i >= hops {
-			continue
-		}
-		for _, h := range c.Hops {
-			extra := ""
-			switch {
-			case h.Cause.Flow:
-				extra += ", route of a flow"
-			case h.Cause.Pinned:
-				extra += ", pinned"
-			}
-			if h.Valley {
-				extra += ", valley: down, then up"
-			}
-			if h.Cause.Classes != nil {
-				extra += ", " + check.ClassNames(h.Cause.Classes)
-			}
-			w.line("%s  %s: frames from %s wait for %s (%s to %s%s)", indent, h.In, h.From, h.To, h.Cause.From, h.Cause.To, extra)
-		}
-	}
-	if more {
-		w.line("%sand others", indent)
 	}
 }
 
@@ -362,37 +360,6 @@ func (w *sheet) budgets(list []check.Budget) {
 	for _, b := range list {
 		w.line("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f", b.Switches[0], len(b.Switches), b.Ports, int64(b.Size), int64(b.Headroom), int64(b.Private), int64(b.Shared), 100*float64(b.Shared)/float64(b.Size))
 	}
-}
-
-// coverage prints what was checked.
-func (w *sheet) coverage(r *check.Report) {
-	w.line("checked buffer dependencies: %s", count(uint64(r.Dependencies)))
-	switch f := r.Failures; {
-	case r.Skipped != "":
-		w.line("link failures not checked: %s", r.Skipped)
-	case f == nil || f.Links == 0:
-	case f.AtMost == 1:
-		w.line("checked failures of single links: %d; %d cause cycles", f.Links, f.Cyclic)
-	default:
-		w.line("checked sets of up to %d failed links: %s, of %d links; %d cause cycles that no smaller set causes",
-			f.AtMost, count(f.Sets), f.Links, f.Cyclic)
-	}
-}
-
-// storm prints how far the pauses of a stuck host spread.
-func (w *sheet) storm(s *check.Storm) {
-	if s == nil {
-		return
-	}
-	flows := ""
-	if s.OfFlows > 0 {
-		flows = fmt.Sprintf(", %d of %d flows", s.Flows, s.OfFlows)
-	}
-	if len(s.Paused) == 0 {
-		w.line("a stuck host pauses no other host")
-		return
-	}
-	w.line("worst stuck host: %s pauses %d of %d other hosts, %d of %d ports between switches%s", s.Host, len(s.Paused), s.Hosts, len(s.Ports), s.OfPorts, flows)
 }
 
 // width is the text width on a terminal.

@@ -12,6 +12,8 @@ import (
 	"github.com/xoff-net/xoff/internal/analysis/check"
 	"github.com/xoff-net/xoff/internal/interop/sonic"
 	"github.com/xoff-net/xoff/internal/interop/sonic/rules"
+	"github.com/xoff-net/xoff/internal/render/checkreport"
+	"github.com/xoff-net/xoff/internal/render/report"
 )
 
 // checkSonic checks switch configurations.
@@ -19,8 +21,11 @@ func (a *app) checkSonic(ctx context.Context, args []string, f *checkFlags) erro
 	if err := a.checkWorkers(); err != nil {
 		return err
 	}
-	r, err := a.judged(ctx, args, f)
+	plant, r, err := a.judged(ctx, args, f)
 	if err != nil {
+		return err
+	}
+	if err := f.writePage(func() *report.Document { return checkreport.Switches(plant, r, boundsNote) }); err != nil {
 		return err
 	}
 	if a.json {
@@ -45,23 +50,23 @@ func (a *app) checkSonic(ctx context.Context, args []string, f *checkFlags) erro
 }
 
 // judged reads and checks switch configurations.
-func (a *app) judged(ctx context.Context, args []string, f *checkFlags) (*check.SwitchReport, error) {
+func (a *app) judged(ctx context.Context, args []string, f *checkFlags) (*sonic.Plant, *check.SwitchReport, error) {
 	defer a.showWorking("checking configurations")()
 	now, err := sonic.ReadPlant(args, &f.sonic.Extra)
 	if err != nil {
-		return nil, wrap(exitInput, err)
+		return nil, nil, wrap(exitInput, err)
 	}
 	var before *sonic.Plant
 	if f.against != "" {
 		if before, err = sonic.ReadPlant([]string{f.against}, &f.sonic.Extra); err != nil {
-			return nil, wrap(exitInput, err)
+			return nil, nil, wrap(exitInput, err)
 		}
 	}
 	r, err := check.Switches(ctx, now, before, a.workers)
 	if err != nil {
-		return nil, failf(exitInterrupted, "interrupted: %v", err)
+		return nil, nil, failf(exitInterrupted, "interrupted: %v", err)
 	}
-	return r, nil
+	return now, r, nil
 }
 
 func (a *app) printSonic(r *check.SwitchReport) error {

@@ -39,7 +39,7 @@ func TestVerdictColours(t *testing.T) {
 		want    []string // coloured words on both outputs, in order
 	}{
 		{"check lossless/tight.yaml " + exact, []string{green + "no problems"}},
-		{"check lossless/tight.yaml", []string{red + "1 problem", red + "PROBLEM"}},
+		{"check lossless/tight.yaml", []string{red + "1 problem", red + "PROBLEM", yellow + "note"}},
 		{"check sonic/sound.json --lookup sonic/rows.ini", []string{green + "lossless"}},
 		{"check sonic/long.json --lookup sonic/rows.ini", []string{red + "NOT LOSSLESS", red + "ERROR"}},
 		{"run lossless/tight.yaml --report=false --invariants count -o out-exact " + exact, []string{

@@ -24,12 +24,14 @@ func (a *app) reportCommand() *cobra.Command {
 		Long: `Write one self-contained page with the tables and figures of results. RUN is a
 results folder of xoff run or xoff sweep. The report of a sweep compares its variants;
 several folders are compared with each other. --figures also writes every figure to a
-file, for slides.
+file, for slides. FOLDER with several results folders gets index.html, which lists all
+runs and sweeps below it.
 
   xoff report results/mine-seed1
   xoff report results/before results/after
   xoff report results/mine-sweep
-  xoff report results/mine-seed1 --figures png`,
+  xoff report results/mine-seed1 --figures png
+  xoff report results`,
 		Args: minOneArg,
 		RunE: func(_ *cobra.Command, args []string) error { return a.report(args, f) },
 	}
@@ -51,6 +53,11 @@ func (a *app) report(folders []string, f *figureFiles) error {
 		}
 		if err == nil && !info.IsDir() {
 			return failf(exitInput, "%s is a file (expected a results folder of `xoff run` or `xoff sweep`)", folder)
+		}
+	}
+	if len(folders) == 1 {
+		if done, err := a.index(folders[0], f); done || err != nil {
+			return err
 		}
 	}
 	d, err := sweepreport.Document(folders, nil)
@@ -81,6 +88,39 @@ func (a *app) report(folders []string, f *figureFiles) error {
 		fmt.Fprintln(a.out, strings.Join(append([]string{path}, files...), "\n"))
 	}
 	return nil
+}
+
+// index writes the index page of a folder of results folders. It returns false if the folder has
+// results itself or none below it.
+func (a *app) index(folder string, f *figureFiles) (bool, error) {
+	list, err := sweepreport.Find(folder)
+	if list == nil || err != nil {
+		return false, wrap(exitInput, err)
+	}
+	if len(f.formats) > 0 {
+		return true, failf(exitInput, "--figures: %s has several results, and an index has no figures (expected one results folder)", folder)
+	}
+	to := folder
+	if a.folder != "" {
+		to = a.folder
+	}
+	stop := a.showWorking("reading results")
+	path, _, err := sweepreport.Index(list, to).WritePage(to, sweepreport.IndexFile, nil)
+	stop()
+	if err != nil {
+		return true, wrap(exitFailure, err)
+	}
+	if a.json {
+		return true, wrap(exitFailure, a.printJSON(struct {
+			Index  string   `json:"index"`
+			Runs   []string `json:"runs"`
+			Sweeps []string `json:"sweeps,omitempty"`
+		}{path, list.Runs, list.Sweeps}))
+	}
+	if !a.quiet {
+		fmt.Fprintln(a.out, path)
+	}
+	return true, nil
 }
 
 // writeComparison writes the report of results folders and returns its path. An error is

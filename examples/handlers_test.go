@@ -104,3 +104,33 @@ func flowsOf(t *testing.T, cfg *scenario.Config) []byte {
 	}
 	return data
 }
+
+// In the example of all systems DSH stands at the ports to hosts only. At the ports between switches
+// its pauses of whole ports join the classes of a loop, which Roundabout cannot turn.
+func TestDSHBetweenSwitchesStopsRoundabout(t *testing.T) {
+	e, err := examples.Get("lossless")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name      string
+		sets      []string
+		deadlocks int
+	}{
+		{"PFC between switches", nil, 0},
+		{"DSH everywhere", []string{"switch.overrides[0].flow_control={name: dsh}", "switch.overrides[1].flow_control={name: dsh}"}, 1},
+	} {
+		cfg, err := scenario.Parse("lossless.yaml", []byte(e.Text), append(c.sets, "seed=2", "run.stop.at_most=12ms")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Expect = nil
+		done, err := run.Scenario(context.Background(), cfg, run.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := done.Summary; s.Deadlock.Standing != c.deadlocks || s.Drops.Lossless != 0 {
+			t.Errorf("%s: %d deadlocks (want %d), %d lossless drops", c.name, s.Deadlock.Standing, c.deadlocks, s.Drops.Lossless)
+		}
+	}
+}

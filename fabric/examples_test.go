@@ -29,41 +29,44 @@ type short struct {
 // shortened has an entry for every example. Pinned routes that form a loop deadlock
 // under plain PFC when the buffers fill up, so their flows are small here.
 var shortened = map[string]short{
-	"bifrost-drain":      {flow: 5 * units.MB, flows: 1},
-	"bifrost-linear":     {flow: 5 * units.MB, flows: 1},
-	"bifrost-testbed":    {arrivals: units.Millisecond, flows: 20},
-	"bifrost-testbed-b":  {arrivals: units.Millisecond, flows: 20},
-	"bifrost-testbed-c":  {arrivals: units.Millisecond, flows: 20},
-	"bifrostx-two-dc":    {arrivals: 300 * units.Microsecond, flows: 10},
-	"bifrost-two-dc":     {arrivals: 500 * units.Microsecond, flows: 10},
-	"deadlock":           {flow: 10 * units.KB, flows: 3},
-	"dsh-fig14":          {flows: 26},
-	"dsh-fig15":          {arrivals: 500 * units.Microsecond, flows: 100},
-	"dsh-fig16":          {arrivals: 20 * units.Microsecond, flows: 32},
-	"dsh-fig22":          {flows: 1024},
-	"dsh-fig23":          {arrivals: 80 * units.Microsecond, flows: 100},
-	"dsh-fig25":          {arrivals: 20 * units.Microsecond, flows: 20},
-	"dsh-leaf-spine":     {arrivals: 30 * units.Microsecond, flows: 100},
-	"dsh-motivation":     {arrivals: 20 * units.Microsecond, flows: 20},
-	"dsh-ring":           {flow: 2 * units.KB, flows: 64},
-	"fanin":              {arrivals: 100 * units.Microsecond, flows: 50},
-	"hybrid":             {arrivals: 500 * units.Microsecond, flows: 50},
-	"incast":             {flows: 100},
-	"l2bm-requests":      {arrivals: 500 * units.Microsecond, flows: 100},
-	"l2bm-clos":          {arrivals: 500 * units.Microsecond, flows: 20},
-	"live-bifrost":       {arrivals: 50 * units.Millisecond, flows: 32},
-	"live-incast":        {arrivals: 100 * units.Millisecond, flows: 50},
-	"live-real":          {arrivals: 100 * units.Millisecond, flows: 1},
-	"live-ring":          {flow: 10 * units.KB, flows: 8},
-	"long-haul":          {arrivals: units.Millisecond, flows: 5},
-	"lossless":           {arrivals: 500 * units.Microsecond, flows: 100},
-	"reverie-authors":    {arrivals: 500 * units.Microsecond, flows: 20},
-	"sharing":            {flows: 8},
-	"reverie-leaf-spine": {arrivals: 500 * units.Microsecond, flows: 20},
-	"roundabout-mesh":    {flow: 100 * units.KB, flows: 480},
-	"roundabout-ring":    {flow: 10 * units.KB, flows: 8},
-	"roundabout-torus":   {arrivals: 50 * units.Microsecond, flows: 100},
-	"websearch":          {flows: 10},
+	"bifrost-drain":          {flow: 5 * units.MB, flows: 1},
+	"bifrost-linear":         {flow: 5 * units.MB, flows: 1},
+	"bifrost-testbed":        {arrivals: units.Millisecond, flows: 20},
+	"bifrost-testbed-b":      {arrivals: units.Millisecond, flows: 20},
+	"bifrost-testbed-c":      {arrivals: units.Millisecond, flows: 20},
+	"bifrostx-two-dc":        {arrivals: 300 * units.Microsecond, flows: 10},
+	"bifrost-two-dc":         {arrivals: 500 * units.Microsecond, flows: 10},
+	"deadlock":               {flow: 10 * units.KB, flows: 3},
+	"dsh-fig14":              {flows: 26},
+	"dsh-fig15":              {arrivals: 500 * units.Microsecond, flows: 100},
+	"dsh-fig16":              {arrivals: 20 * units.Microsecond, flows: 32},
+	"dsh-fig22":              {flows: 1024},
+	"dsh-fig23":              {arrivals: 80 * units.Microsecond, flows: 100},
+	"dsh-fig25":              {arrivals: 20 * units.Microsecond, flows: 20},
+	"dsh-leaf-spine":         {arrivals: 30 * units.Microsecond, flows: 100},
+	"dsh-motivation":         {arrivals: 20 * units.Microsecond, flows: 20},
+	"dsh-ring":               {flow: 2 * units.KB, flows: 64},
+	"fanin":                  {arrivals: 100 * units.Microsecond, flows: 50},
+	"hybrid":                 {arrivals: 500 * units.Microsecond, flows: 50},
+	"incast":                 {flows: 100},
+	"l2bm-requests":          {arrivals: 500 * units.Microsecond, flows: 100},
+	"l2bm-clos":              {arrivals: 500 * units.Microsecond, flows: 20},
+	"live-bifrost":           {arrivals: 50 * units.Millisecond, flows: 32},
+	"live-incast":            {arrivals: 100 * units.Millisecond, flows: 50},
+	"live-real":              {arrivals: 100 * units.Millisecond, flows: 1},
+	"live-ring":              {flow: 10 * units.KB, flows: 8},
+	"long-haul":              {arrivals: units.Millisecond, flows: 5},
+	"lossless":               {arrivals: 500 * units.Microsecond, flows: 100},
+	"rail-1024":              {flow: 4 * units.KB, flows: 100},
+	"reverie-authors":        {arrivals: 500 * units.Microsecond, flows: 20},
+	"sharing":                {flows: 8},
+	"reverie-leaf-spine":     {arrivals: 500 * units.Microsecond, flows: 20},
+	"roundabout-mesh":        {flow: 100 * units.KB, flows: 480},
+	"roundabout-ring":        {flow: 10 * units.KB, flows: 8},
+	"roundabout-torus":       {arrivals: 50 * units.Microsecond, flows: 100},
+	"training-slow-receiver": {flows: 400},
+	"two-jobs":               {flows: 1000},
+	"websearch":              {flows: 10},
 }
 
 // apply shortens c and lets it run until all flows are done.
@@ -84,6 +87,10 @@ func (s *short) apply(t *testing.T, c *scenario.Config) {
 			p.Size = 16 * s.flow
 		case *workload.Request:
 			p.Count = 20
+		case *workload.CollectiveJob:
+			if s.flow > 0 {
+				p.Ranks, p.Size = 64, s.flow
+			}
 		case *workload.Incast:
 			if s.flow > 0 {
 				p.Size = s.flow

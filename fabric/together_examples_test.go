@@ -33,6 +33,10 @@ func TestTogetherInEveryExample(t *testing.T) {
 			if base == "websearch" {
 				end = 700 * units.Microsecond // its last flow starts at 600 us
 			}
+			if base == "rail-1024" {
+				shrink := shortened[base] // a ring of 1,024 ranks takes too long with all checks
+				shrink.apply(t, c)
+			}
 			c.Run.Arrivals, c.Run.Measure = min(c.Run.Arrivals, end), scenario.Measure{}
 			c.Run.Stop = scenario.Stop{When: "time", AtMost: end}
 			built, _ := runAll(t, c)

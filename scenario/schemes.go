@@ -35,15 +35,41 @@ func (c *Config) Schemes() string {
 	return strings.Join(list, ", ")
 }
 
-// instead lists the schemes, or parameters, that overrides set below a key.
+// Limits of a list of overrides in one line.
+const (
+	maxValues  = 4 // distinct values
+	maxMatches = 3 // patterns with the same value
+)
+
+// instead lists the schemes, or parameters, that overrides set below a key. Patterns with the same
+// value share an item.
 func instead(list []Override, key ...string) []string {
-	var words []string
+	var values []string
+	matches := make(map[string][]string)
 	for i := range list {
 		if what, ok := chosen(list[i].Keys, key...); ok {
-			words = append(words, what+" at "+list[i].Match)
+			if matches[what] == nil {
+				values = append(values, what)
+			}
+			matches[what] = append(matches[what], list[i].Match)
 		}
 	}
+	var words []string
+	for _, what := range values[:min(maxValues, len(values))] {
+		words = append(words, what+" at "+folded(matches[what], maxMatches))
+	}
+	if more := len(values) - maxValues; more > 0 {
+		words = append(words, fmt.Sprintf("%d more", more))
+	}
 	return words
+}
+
+// folded joins words: the first few, and the number of others.
+func folded(list []string, most int) string {
+	if len(list) <= most+1 {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
 }
 
 // chosen returns the scheme that a patch selects below a key, or the parameters that it changes.

@@ -62,7 +62,7 @@ func TestPermits(t *testing.T) {
 		for _, dst := range p.To {
 			n := 0
 			for _, src := range p.From {
-				if p.permits(src, dst) {
+				if p.Permits(src, dst) {
 					n++
 				}
 			}

@@ -205,7 +205,7 @@ func (m *matrixReader) row(row []string) error {
 		m.seen[pair] = true
 	}
 	p := m.env.Pairs
-	if rate == 0 || !p.isFrom[src] || !p.isTo[dst] || !p.permits(src, dst) {
+	if rate == 0 || !p.isFrom[src] || !p.isTo[dst] || !p.Permits(src, dst) {
 		return nil
 	}
 	s := m.index[[2]int32{dst, int32(class)}]

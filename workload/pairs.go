@@ -193,15 +193,15 @@ func (p *Pairs) First(dst int32, n int, use func(src int32)) {
 		if n == 0 {
 			return
 		}
-		if p.permits(src, dst) {
+		if p.Permits(src, dst) {
 			use(src)
 			n--
 		}
 	}
 }
 
-// permits reports whether src may send to dst.
-func (p *Pairs) permits(src, dst int32) bool {
+// Permits reports whether src may send to dst.
+func (p *Pairs) Permits(src, dst int32) bool {
 	a, b := p.key[src], p.key[dst]
 	switch p.rule {
 	case Matched:

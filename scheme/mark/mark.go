@@ -19,6 +19,9 @@ type Marker interface {
 	Mark(queue units.Bytes, r *rand.PCG) bool
 }
 
+// Certain is a marker that marks every frame above a queue length, its Ceiling.
+type Certain interface{ Ceiling() units.Bytes }
+
 // New builds the marker of a port from its parameters and the rate of the port.
 type New = func(params any, rate units.Rate) (Marker, error)
 

@@ -62,6 +62,9 @@ func newRED(params any, rate units.Rate) (Marker, error) {
 // Floor implements Marker.
 func (m *red) Floor() units.Bytes { return m.kmin }
 
+// Ceiling implements Certain.
+func (m *red) Ceiling() units.Bytes { return m.kmax }
+
 // Mark implements Marker. It compares in integers: p < pmax (q - kmin) / (kmax - kmin) with p
 // uniform in [0, 1).
 func (m *red) Mark(q units.Bytes, r *rand.PCG) bool {

@@ -36,4 +36,7 @@ func newStep(params any, rate units.Rate) (Marker, error) {
 
 func (m step) Floor() units.Bytes { return m.k }
 
+// Ceiling implements Certain.
+func (m step) Ceiling() units.Bytes { return m.k }
+
 func (m step) Mark(q units.Bytes, _ *rand.PCG) bool { return q > m.k }

@@ -46,7 +46,7 @@ func Compare(now, before *Report) *Comparison {
 		left = slices.Delete(left, at, at+1)
 		switch d := f.amount() - old.amount(); {
 		case f.Level != old.Level:
-			c.add(Change{Better: f.Level == Note, Now: &f, Before: &old})
+			c.add(Change{Better: rank(f.Level) > rank(old.Level), Now: &f, Before: &old})
 		case d != 0:
 			c.add(Change{Better: d < 0, Now: &f, Before: &old})
 		default: // equally bad, but different: one is new, one is gone

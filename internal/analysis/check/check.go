@@ -8,15 +8,18 @@ import (
 
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/topo"
 )
 
 // Level is the severity of a finding.
 type Level string
 
-// Levels. A Problem means that frames can be dropped or get stuck, that a run is rejected, or
-// that a setting has no effect. A Note is information.
+// Levels, worst first. A Problem means that frames can be dropped or get stuck, that a run is
+// rejected, or that a setting has no effect. A Warning is about performance that the scenario
+// cannot have. A Note is information.
 const (
 	Problem Level = "problem"
+	Warning Level = "warning"
 	Note    Level = "note"
 )
 
@@ -35,6 +38,9 @@ const (
 	KindFaults    Kind = "faults"
 	KindECN       Kind = "ecn"
 	KindRun       Kind = "run"
+	KindLoad      Kind = "load"
+	KindWatchdog  Kind = "watchdog"
+	KindAlpha     Kind = "alpha"
 )
 
 // Finding is one result of a check: a problem or a note.
@@ -55,6 +61,7 @@ type Finding struct {
 	Failures []Failure `json:"failures,omitempty"`    // sets of failed links that cause cycles, at most maxListed
 	More     bool      `json:"more_cycles,omitempty"` // Cycles is not complete
 	CutOffs  []CutOff  `json:"cut_off,omitempty"`     // hosts that link failures can cut off
+	Advice   []Advice  `json:"advice,omitempty"`      // values that remove the finding
 
 	cyclic int // number of sets of failed links that cause cycles
 }
@@ -76,6 +83,9 @@ type Report struct {
 	fabric *Fabric
 	drawn  *drawing
 }
+
+// Graph returns the topology that was checked.
+func (r *Report) Graph() *topo.Graph { return r.fabric.graph }
 
 // Options configure a check.
 type Options struct {
@@ -101,7 +111,11 @@ func Run(ctx context.Context, s *Survey, o Options) (*Report, error) {
 	c.advice()
 	c.classes()
 	c.lateMarks()
+	c.earlyMarks()
 	c.rareCNPs()
+	c.watchdogs()
+	c.alphas()
+	c.overloads()
 	c.faults()
 	c.forwards()
 	c.refused()
@@ -117,12 +131,7 @@ func Run(ctx context.Context, s *Survey, o Options) (*Report, error) {
 	return r, nil
 }
 
-func rank(l Level) int {
-	if l == Problem {
-		return 0
-	}
-	return 1
-}
+func rank(l Level) int { return slices.Index([]Level{Problem, Warning, Note}, l) }
 
 // checker runs the checks and collects their findings.
 type checker struct {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
@@ -60,6 +61,10 @@ func (c *checker) lateMarks() {
 			found.add(kind{late, marked, len(s.Ports) - 1}, p)
 		}
 	}
+	least := Late{Alone: math.MaxInt64}
+	for k := range found.all() {
+		least.Alone = min(least.Alone, k.late.Alone)
+	}
 	for k, ports := range found.all() {
 		late := k.late
 		what := fmt.Sprintf("%s: frames of %s are marked above %d B, but PFC pauses first: even with all other ports (%d) sending to it, the queue reaches only %d B",
@@ -69,7 +74,7 @@ func (c *checker) lateMarks() {
 				c.portNames(ports), classes(k.classes), late.Marks, late.From, late.Alone)
 		}
 		c.add(Finding{
-			Level: Note, Kind: KindECN, Where: c.where(ports), Classes: classIDs(k.classes), Late: &late, What: what,
+			Level: Note, Kind: KindECN, Where: c.where(ports), Classes: classIDs(k.classes), Late: &late, What: what, Advice: c.adviseMarks(least, ports),
 			Fix: fmt.Sprintf("lower the threshold of switch.ecn below %d B, raise the threshold of switch.policy, or enlarge the shared buffer", late.Alone),
 		})
 	}

@@ -241,7 +241,7 @@ func (c *checker) headroom() {
 		what := fmt.Sprintf("%s: headroom is %d B per queue of %s, %s", c.portNames(ports), k.gap.Have, classes(lossless), text)
 		c.add(Finding{
 			Level: level, Kind: KindHeadroom, Where: c.where(ports), Classes: classIDs(lossless), Headroom: &k.gap, What: what,
-			Fix: c.fixHeadroom(ports, k.gap.Need, k.keys),
+			Fix: c.fixHeadroom(ports, k.gap.Need, k.keys), Advice: c.adviseHeadroom(&k.gap, k.keys, ports),
 		})
 	}
 }

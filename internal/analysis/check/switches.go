@@ -114,8 +114,13 @@ func loops(ctx context.Context, p *sonic.Plant, workers int) (*FabricReport, err
 		return nil, nil
 	}
 	r := &FabricReport{Findings: []Finding{}}
-	survey, assumed, err := surveyPlant(p)
-	r.Assumed = assumed
+	made, survey, err := PlanOf(p)
+	if made != nil {
+		r.Assumed = made.Assumed
+	}
+	if err == nil {
+		err = survey.Fits()
+	}
 	if err != nil {
 		r.Skipped = err.Error()
 		return r, nil
@@ -132,9 +137,8 @@ func loops(ctx context.Context, p *sonic.Plant, workers int) (*FabricReport, err
 	return r, nil
 }
 
-// surveyPlant converts switches to a scenario and surveys it. It also returns the ports that
-// are assumed to have hosts.
-func surveyPlant(p *sonic.Plant) (survey *Survey, assumed []string, err error) {
+// PlanOf converts switches to a scenario and surveys its fabric.
+func PlanOf(p *sonic.Plant) (*convert.Imported, *Survey, error) {
 	made, err := convert.Scenario(p.Name(), p.Switches, p.Wires)
 	if err != nil {
 		return nil, nil, err
@@ -143,8 +147,6 @@ func surveyPlant(p *sonic.Plant) (survey *Survey, assumed []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if survey, err = NewSurvey(cfg); err == nil {
-		err = survey.Fits()
-	}
-	return survey, made.Assumed, err
+	survey, err := NewSurvey(cfg)
+	return made, survey, err
 }

@@ -17,8 +17,8 @@ func TestLongHaul(t *testing.T) {
 		pfc, needs units.Bytes
 	}{
 		{"bifrost", 1, 20_009_128, 10_384_064}, {"bifrost", 7, 140_063_896, 10_384_064},
-		{"cbfc", 1, 20_009_128, 10_755_968}, // 10,000,000 + 2 x 375,000 + 6000 in blocks of 64
-		{"cbfc", 2, 40_018_256, 21_511_936},
+		{"cbfc", 1, 20_009_128, 11_014_656}, // 10,000,000 + 2 x 375,000 + 6000: 7171 frames of 24 blocks of 64
+		{"cbfc", 2, 40_018_256, 22_029_312},
 	} {
 		e, err := flowctl.Schemes.Get(c.name)
 		if err != nil {

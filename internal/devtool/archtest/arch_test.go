@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"internal/model/ideal", "internal/render/runreport", "internal/interop/sonic/convert", "internal/model/validate"},
 	{"fabric"},
 	{"internal/analysis/check", "internal/interop/hardware", "internal/live/engine"},
-	{"run", "conformance", "internal/devtool/bench"},
+	{"run", "conformance", "internal/devtool/bench", "internal/render/checkreport"},
 	{"internal/interop/publicsim", "internal/batch/sweep", "internal/analysis/calibrate"},
 	{"internal/batch/remote", "internal/batch/reproduce", "internal/batch/sweepreport"},
 	{"internal/batch/chart"},

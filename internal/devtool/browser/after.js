@@ -107,7 +107,7 @@ if (net) {
   tool('zoom in').click();
   check(k() > fit, 'a button zooms in: ' + state());
   const closer = state(), r = net.getBoundingClientRect(), x = r.left + r.width / 2, y = r.bottom - 40;
-  const pointer = (kind, dx) => net.dispatchEvent(new PointerEvent(kind, {clientX: x + dx, clientY: y, bubbles: true, button: 0, pointerId: 7}));
+  const pointer = (kind, dx) => net.dispatchEvent(new PointerEvent(kind, {clientX: x + dx, clientY: y + dx / 2, bubbles: true, button: 0, pointerId: 7}));
   pointer('pointerdown', 0);
   pointer('pointermove', 40);
   pointer('pointermove', -60);

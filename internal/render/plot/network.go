@@ -61,6 +61,13 @@ type Measure struct {
 	Title string // title of the drawing while it shows this measure; empty: the usual one
 	Unit  Unit
 	Max   float64 // end of the scale; 0: the largest value
+	Steps []Step  // the only values, with their meanings; nil: any value
+}
+
+// Step is a value of a measure with its meaning.
+type Step struct {
+	Value float64
+	Text  string
 }
 
 // levels is the number of colours for values above 0.
@@ -308,8 +315,13 @@ func (n *Network) legend(s *scene, most []float64, y float64) float64 {
 			s.write(text, x+25, line, styleTick, start)
 			x += long + 10
 		}
-		put(0, "0")
-		for at := 1; at <= levels && most[k] > 0; at++ {
+		for _, step := range m.Steps {
+			put(level(step.Value, most[k]), step.Text)
+		}
+		if m.Steps == nil {
+			put(0, "0")
+		}
+		for at := 1; at <= levels && most[k] > 0 && m.Steps == nil; at++ {
 			edge := most[k]
 			for range levels - at {
 				edge /= 2

@@ -21,7 +21,7 @@ func (r *Run) Document() (*report.Document, error) {
 		Title: s.Scenario,
 		Subtitle: fmt.Sprintf("seed %d, %s simulated on %s; flow control %s, buffer policy %s, congestion control %s, ECN %s",
 			s.Seed, s.End.Human(), use.Topology.Name, use.Switch.FlowControl.Name, use.Switch.Policy.Name, use.Hosts.CC.Name, use.Switch.ECN.Name),
-		Badges: badges(s),
+		Badges: Badges(s),
 	}
 	first, err := r.answer(use)
 	if err != nil {
@@ -43,8 +43,8 @@ func (r *Run) Document() (*report.Document, error) {
 	return d, nil
 }
 
-// badges returns the verdicts of a run.
-func badges(s *metrics.Summary) []report.Badge {
+// Badges returns the verdicts of a run.
+func Badges(s *metrics.Summary) []report.Badge {
 	var list []report.Badge
 	add := func(text string, m report.Mark) { list = append(list, report.Badge{Text: text, Mark: m}) }
 	if s.Partial {

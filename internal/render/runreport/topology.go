@@ -75,22 +75,20 @@ func directions(ports []port) []direction {
 	return list
 }
 
-// fabricShape returns the shape in which a topology is drawn, and the columns of a grid.
-func (u *schemes) fabricShape() (plot.Shape, int) {
-	switch u.Topology.Name {
-	case "ring", "full-mesh":
-		return plot.Circle, 0
-	case "torus":
-		return plot.Grid, u.Topology.Columns
+// Arrange sets the shape in which a topology is drawn. A torus has the given number of columns.
+func Arrange(n *plot.Network, topology string, columns int) {
+	switch {
+	case topology == "ring" || topology == "full-mesh" || topology == "custom" && circular(n):
+		n.Shape = plot.Circle
+	case topology == "torus":
+		n.Shape, n.Columns = plot.Grid, columns
 	}
-	return plot.Layers, 0
 }
 
 // network returns the drawing of the fabric.
 func (r *Run) network(list []direction, pools []pool, use *schemes, e *explain.Explanation) *plot.Network {
 	n := &plot.Network{Title: "Where traffic was paused"}
 	paused := slices.ContainsFunc(list, func(w direction) bool { return w.blocked > 0 })
-	n.Shape, n.Columns = use.fabricShape()
 	n.Measures = []plot.Measure{
 		{Name: "paused time", Title: n.Title, Unit: plot.Seconds},
 		{Name: "utilisation", Title: "How busy links were", Unit: plot.Share, Max: 1},
@@ -132,9 +130,7 @@ func (r *Run) network(list []direction, pools []pool, use *schemes, e *explain.E
 		}
 		n.Links = append(n.Links, l)
 	}
-	if n.Shape == plot.Layers && use.Topology.Name == "custom" && circular(n) {
-		n.Shape = plot.Circle
-	}
+	Arrange(n, use.Topology.Name, use.Topology.Columns)
 	r.mark(n, list, use, e)
 	if !paused { // show utilisation instead
 		swap(n)
