@@ -114,7 +114,7 @@ func (a *app) root() *cobra.Command {
 	flagsBeforeCommand(root)
 	root.AddCommand(
 		a.runCommand(), a.demoCommand(), a.liveCommand(), a.sweepCommand(), a.compareCommand(), a.tuneCommand(), a.plotCommand(), a.reportCommand(), a.explainCommand(), a.exportCommand(), a.reproduceCommand(), a.workerCommand(),
-		a.checkCommand(), a.importCommand(), a.headroomCommand(), a.collectiveCommand(), a.fidelityCommand(), a.benchCommand(),
+		a.checkCommand(), a.importCommand(), a.calibrateCommand(), a.headroomCommand(), a.collectiveCommand(), a.fidelityCommand(), a.benchCommand(),
 		a.initCommand(), a.listCommand(), a.schemaCommand(), a.versionCommand(),
 	)
 	a.usage(root)

@@ -63,6 +63,7 @@ func TestSharedFlags(t *testing.T) {
 	want := map[string]string{
 		"":                      "",
 		"bench":                 "json quiet seed workers",
+		"calibrate":             "output json quiet workers",
 		"check":                 "json quiet seed workers",
 		"collective":            "json quiet seed workers",
 		"compare":               "output json quiet seed workers",

@@ -320,8 +320,8 @@ func (a *app) warnCounting(c *counting) {
 	}
 }
 
-// counters returns the counters of a run that has not started.
-func counters(b *fabric.Fabric) *openmetrics.Run {
+// openCounters returns the counters of a run that has not started.
+func openCounters(b *fabric.Fabric) *openmetrics.Run {
 	return &openmetrics.Run{Scenario: b.Config.Name, Seed: b.Config.Seed, Flows: len(b.Flows.Flow), Nodes: b.Graph.Names}
 }
 
@@ -330,7 +330,7 @@ func (c *counting) progress(b *fabric.Fabric, p run.Progress) {
 	if !c.due() {
 		return
 	}
-	at := counters(b)
+	at := openCounters(b)
 	at.Now = p.Now
 	at.Totals, at.Counters = p.Counters()
 	c.write(at.Write)
@@ -338,7 +338,7 @@ func (c *counting) progress(b *fabric.Fabric, p run.Progress) {
 
 // end writes the final counters of a run.
 func (c *counting) end(done *run.Result) {
-	at := counters(done.Fabric)
+	at := openCounters(done.Fabric)
 	at.Now, at.Complete, at.Totals, at.Counters = done.Outcome.End, !done.Outcome.Partial, done.Outcome.Totals, done.Outcome.Counters
 	c.write(at.Write)
 }

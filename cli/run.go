@@ -31,6 +31,7 @@ type runFlags struct {
 	perfetto string // file for the timeline
 	explain  bool   // record the data for `xoff explain`
 	metrics  string // file for the counters
+	counters countersFlags
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
@@ -144,6 +145,9 @@ With --hpcc, run a configuration of the HPCC simulator instead.
 				if f.pcap.what != "" || f.perfetto != "" || f.explain {
 					return failf(exitInput, "--pcap, --perfetto and --explain cannot be combined with --seeds (expected --seed)")
 				}
+				if f.counters.file != "" {
+					return failf(exitInput, "--counters cannot be combined with --seeds (expected --seed)")
+				}
 				return a.runSeeds(cmd, args[0], seeds, f)
 			}
 			cfg, err := scenario.ReadFile(args[0], f.settings()...)
@@ -156,6 +160,7 @@ With --hpcc, run a configuration of the HPCC simulator instead.
 	}
 	f.register(cmd)
 	f.registerShow(cmd)
+	f.counters.register(cmd)
 	h.register(cmd)
 	registerSeeds(cmd, &seeds)
 	a.outputFlag(cmd, resultsUsage)
@@ -185,8 +190,8 @@ func (h *hpccFlags) check(f *runFlags, args []string) error {
 		return failf(exitInput, "--hpcc cannot be combined with a scenario file: found %s", args[0])
 	case h.compat != "" && h.compat != "ns3":
 		return failf(exitInput, "--compat is %q (allowed: ns3)", h.compat)
-	case len(f.set) > 0 || f.trace.what != "" || f.pcap.what != "" || f.perfetto != "" || f.explain || f.flowTrace:
-		return failf(exitInput, "--set, --trace, --pcap, --perfetto, --explain and --flow-trace are for scenarios (allowed with --hpcc: --cc, --engine, --seed, -o)")
+	case len(f.set) > 0 || f.trace.what != "" || f.pcap.what != "" || f.perfetto != "" || f.explain || f.flowTrace || f.counters.file != "":
+		return failf(exitInput, "--set, --trace, --pcap, --perfetto, --explain, --flow-trace and --counters are for scenarios (allowed with --hpcc: --cc, --engine, --seed, -o)")
 	}
 	return nil
 }

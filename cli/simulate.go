@@ -92,6 +92,13 @@ func (a *app) perform(cmd *cobra.Command, plan fabric.Plan, f *runFlags, s *exec
 	if f.explain {
 		o.Watchers = append(o.Watchers, explaining{explain.New()})
 	}
+	sampled, err := f.counters.recorder()
+	if err != nil {
+		return nil, err
+	}
+	if sampled != nil {
+		o.Watchers = append(o.Watchers, sampled)
+	}
 	built, err := plan.Build(o.BuildOptions())
 	if err != nil {
 		return nil, wrap(exitInput, err)
@@ -120,7 +127,7 @@ func (a *app) execute(cmd *cobra.Command, built *fabric.Fabric, f *runFlags, s *
 	m, o := a.newMeter(), s.options
 	o.Workers = a.workers
 	o.Folder = a.folderFor(s.folder)
-	counts, err := newCounting(f.metrics, counters(built))
+	counts, err := newCounting(f.metrics, openCounters(built))
 	if err != nil {
 		return nil, err
 	}

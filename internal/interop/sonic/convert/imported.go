@@ -14,6 +14,10 @@ import (
 // Imported is a scenario made from switch configurations.
 type Imported struct {
 	Text    []byte   // YAML
+	Fabric  []byte   // YAML without workload and run
+	Ports   []Port   // in order of switches and ports
+	Classes []int    // lossless ones first, then lossy ones
+	Pausing int      // number of lossless ones
 	Omitted []string // settings without an equivalent in a scenario, one line each
 	Assumed []string // ports with assumed hosts, one line for each switch
 	Nodes   []Node   // switches of the scenario
@@ -24,6 +28,16 @@ type Imported struct {
 type Node struct {
 	Name, Switch string
 	Ports        []string
+}
+
+// Port tells where a port of a configuration is in the scenario.
+type Port struct {
+	Switch, Name, Alias string // in the configuration
+	Node                string
+	Index               int    // number of the port at the node
+	Host                string // host at the port; empty: a switch
+	Peer                string // node of that switch
+	Rate                units.Rate
 }
 
 // Scenario converts switches to a scenario.
@@ -54,8 +68,12 @@ func Scenario(name string, switches []*sonic.Completed, wires []sonic.Wire) (*Im
 			return nil, err
 		}
 	}
-	text := f.yaml() // may omit settings, too
-	made := &Imported{Text: text, Omitted: f.omitted, Assumed: f.assumed}
+	bare := f.yaml(false)
+	text := f.yaml(true) // may omit settings, too
+	made := &Imported{
+		Text: text, Fabric: bare, Ports: f.placed(switches), Classes: append(slices.Clone(f.lossless), f.lossy...), Pausing: len(f.lossless),
+		Omitted: f.omitted, Assumed: f.assumed,
+	}
 	for i, n := range f.switches {
 		node := Node{Name: n.name, Switch: switches[i].Name}
 		for _, p := range n.ports {
@@ -64,6 +82,33 @@ func Scenario(name string, switches []*sonic.Completed, wires []sonic.Wire) (*Im
 		made.Nodes = append(made.Nodes, node)
 	}
 	return made, nil
+}
+
+// placed returns the ports with a cable or a host.
+func (f *fabric) placed(switches []*sonic.Completed) []Port {
+	hosts, peers := map[portIndex]string{}, map[portIndex]string{}
+	for i := range f.links {
+		c := &f.links[i]
+		a, b := portIndex{c.a, c.portA}, portIndex{c.b, c.portB}
+		if c.b < 0 {
+			hosts[a] = f.hostName(c)
+			continue
+		}
+		peers[a], peers[b] = f.switches[c.b].name, f.switches[c.a].name
+	}
+	var list []Port
+	for i, n := range f.switches {
+		for k := range n.ports {
+			p := &n.ports[k]
+			alias := ""
+			if own := switches[i].Port(p.name); own != nil {
+				alias = own.Alias
+			}
+			at := portIndex{i, k}
+			list = append(list, Port{switches[i].Name, p.name, alias, n.name, k, hosts[at], peers[at], p.rate})
+		}
+	}
+	return list
 }
 
 // classes sorts traffic classes into lossless, lossy and control. A class of a scenario

@@ -9,8 +9,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// yaml writes a fabric as a commented scenario.
-func (f *fabric) yaml() []byte {
+// yaml writes a fabric as a commented scenario, with or without workload.
+func (f *fabric) yaml(workload bool) []byte {
 	b := &strings.Builder{}
 	line := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 	line("# Created by xoff import sonic from switch configurations.")
@@ -25,7 +25,9 @@ func (f *fabric) yaml() []byte {
 	f.switchKeys(line)
 	line("hosts:")
 	line("  cc: {name: none} # the worst case; see xoff list cc")
-	f.workload(line)
+	if workload {
+		f.workload(line)
+	}
 	for _, s := range f.assumed {
 		line("# Assumed hosts on ports without a neighbour: %s", s)
 	}
