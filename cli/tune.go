@@ -39,7 +39,7 @@ type tuneFlags struct {
 func (f *tuneFlags) register(cmd *cobra.Command) {
 	f.run.register(cmd)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.ask.Vary, "vary", nil, "`KEY=LOW..HIGH` or KEY=A,B,C: values of a key; numbers, ratios, sizes, times, rates or words (repeatable)")
+	flags.StringArrayVar(&f.ask.Vary, "vary", nil, "`KEY=RANGE` of a key: LOW..HIGH or A,B,C; numbers, ratios, sizes, times, rates or words (repeatable)")
 	flags.StringArrayVar(&f.ask.Minimise, "minimize", nil, "`METRIC` to minimise: a printed name or a path in summary.json; a second goal gives a trade-off curve")
 	flags.StringArrayVar(&f.ask.Maximise, "maximize", nil, "`METRIC` to maximise")
 	flags.StringArrayVar(&f.ask.SubjectTo, "subject-to", nil, "`CONDITION` for every seed, such as drops.lossless=0 or 'fct.p99<=200us' (repeatable)")

@@ -46,7 +46,7 @@ run: {arrivals: 1us, stop: {when: all_flows_done, at_most: 2ms}}
 const largest = 62
 
 // BenchmarkLarge measures set-up, memory and speed of large fat-trees. Benchmark setup only builds
-// them, so that its instructions can be subtracted from those of benchmark run.
+// them, so that its instructions can be subtracted from the count of a benchmark run.
 func BenchmarkLarge(b *testing.B) {
 	for _, k := range []int{16, 26, 40, largest} {
 		for _, what := range []string{"setup", "run"} {

@@ -199,11 +199,11 @@ func (m *matrixReader) row(row []string) error {
 		}
 		class = int(c)
 	}
-	if pair := [3]int32{src, dst, int32(class)}; m.seen[pair] {
+	pair := [3]int32{src, dst, int32(class)}
+	if m.seen[pair] {
 		return fmt.Errorf("%s to %s appears twice (expected one rate for each pair and class)", cell("src"), cell("dst"))
-	} else {
-		m.seen[pair] = true
 	}
+	m.seen[pair] = true
 	p := m.env.Pairs
 	if rate == 0 || !p.isFrom[src] || !p.isTo[dst] || !p.Permits(src, dst) {
 		return nil
