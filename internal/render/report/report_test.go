@@ -35,7 +35,7 @@ func example() *Document {
 				Facts{{Key: "drops", Value: "0", Mark: Good}, {Key: "partial", Value: "yes", Mark: Bad}},
 				Badges{{"reproduced", Good}, {"inconclusive", Warn}},
 			}},
-			{Heading: "Below", Level: 2, Blocks: []Block{t, &Figure{Name: "fig-1", Plot: fig, Caption: "How `DSH` does"}}},
+			{Heading: "Below", Level: 2, Blocks: []Block{t, &Figure{Name: "fig-1", Plot: fig, Caption: "Slowdown with `DSH`"}}},
 			{Heading: "Scenario", Blocks: []Block{
 				&Code{Language: "yaml", Text: "name: a\n# ``` is fine\nlist: [1, 2]\n", Caption: "the scenario", Folded: true},
 				&Code{Text: "xoff run a.yaml <x>"},

@@ -155,7 +155,7 @@ var table = []Rule{
 	},
 	{
 		31, "nothing lossless", Warning, []string{"PORT_QOS_MAP", "BUFFER_PG"},
-		"no traffic class is lossless on any port, or no frame can have one that is",
+		"no traffic class is lossless on any port, or no frame maps to a lossless class",
 		"there is nothing to judge: all traffic can be dropped", "", nothingLossless,
 	},
 }
