@@ -75,11 +75,11 @@ func (a *app) calibrate(cmd *cobra.Command, paths []string, f *calibrateFlags) e
 	if err := a.startRuns(); err != nil {
 		return err
 	}
-	p, err := a.importedPlant(paths, &f.sonicFlags)
+	p, err := a.readPlant(paths, &f.sonicFlags)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	made, err := imported(p)
+	made, err := convertPlant(p)
 	if err != nil {
 		return wrap(exitInput, err)
 	}

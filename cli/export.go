@@ -154,11 +154,11 @@ func (a *app) exportSonic(path string, f *sonicFlags) error {
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	files, left, err := convert.Configurations(plan.Layout, choices.Need)
+	files, omitted, err := convert.Configurations(plan.Layout, choices.Need)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	a.leftOut(left)
+	a.printOmitted(omitted)
 	for _, x := range files {
 		dir := filepath.Join(a.folder, x.Switch)
 		if err := os.MkdirAll(dir, 0o755); err != nil {

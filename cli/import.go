@@ -88,18 +88,18 @@ func sonicPaths(cmd *cobra.Command, args []string) error {
 }
 
 func (a *app) importSonic(paths []string, f *sonicFlags) error {
-	p, err := a.importedPlant(paths, f)
+	p, err := a.readPlant(paths, f)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
 	if err := a.judgeImport(p, f); err != nil {
 		return err
 	}
-	made, err := imported(p)
+	made, err := convertPlant(p)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	a.leftOut(made.Omitted)
+	a.printOmitted(made.Omitted)
 	if !a.quiet {
 		for _, s := range made.Assumed {
 			fmt.Fprintf(a.err, "assumed hosts on ports without a neighbour: %s\n", s)
@@ -114,14 +114,15 @@ func (a *app) importSonic(paths []string, f *sonicFlags) error {
 	return wrap(exitFailure, err)
 }
 
-// importedPlant reads the configurations.
-func (a *app) importedPlant(paths []string, f *sonicFlags) (*sonic.Plant, error) {
+// readPlant reads the configurations of the switches.
+func (a *app) readPlant(paths []string, f *sonicFlags) (*sonic.Plant, error) {
 	defer a.showWorking("reading configurations")()
 	return sonic.ReadPlant(paths, &f.Extra)
 }
 
 // judgeImport prints the verdict of xoff check on every switch. It returns an error if the
-// scenario would get another verdict: it contains headroom (rule 1), but no other error.
+// scenario would get another verdict: it can contain too little headroom (rule 1), but no other
+// error.
 func (a *app) judgeImport(p *sonic.Plant, f *sonicFlags) error {
 	var refused []string
 	for _, r := range check.JudgeSwitches(p) {
@@ -144,8 +145,8 @@ func (a *app) judgeImport(p *sonic.Plant, f *sonicFlags) error {
 	return failf(exitFailure, "a scenario cannot contain these findings:\n  %s\nfix: correct the configuration, or import without them with --allow-errors", strings.Join(refused, "\n  "))
 }
 
-// imported returns a valid scenario.
-func imported(p *sonic.Plant) (*convert.Imported, error) {
+// convertPlant converts switches to a scenario and checks that it is valid.
+func convertPlant(p *sonic.Plant) (*convert.Imported, error) {
 	made, err := convert.Scenario(p.Name(), p.Switches, p.Wires)
 	if err != nil {
 		return nil, err
@@ -157,12 +158,12 @@ func imported(p *sonic.Plant) (*convert.Imported, error) {
 	return made, err
 }
 
-// leftOut prints the parts that have no counterpart in the other format.
-func (a *app) leftOut(left []string) {
+// printOmitted prints the parts that have no counterpart in the other format.
+func (a *app) printOmitted(parts []string) {
 	if a.quiet {
 		return
 	}
-	for _, s := range left {
+	for _, s := range parts {
 		fmt.Fprintf(a.err, "left out: %s\n", s)
 	}
 }

@@ -60,7 +60,7 @@ func TestMarksByClass(t *testing.T) {
 	} {
 		m := marksOf(t, c.ecn)
 		if m[rdma] > 0 != c.rdma || m[tcp] > 0 != c.tcp {
-			t.Errorf("%s: %d marks of rdma, %d of tcp", c.ecn, m[rdma], m[tcp])
+			t.Errorf("%s: %d marks of rdma, %d of tcp, want marks: %t, %t", c.ecn, m[rdma], m[tcp], c.rdma, c.tcp)
 		}
 	}
 }

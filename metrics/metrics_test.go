@@ -128,8 +128,8 @@ type flowRow struct {
 	Group     int64    `parquet:"group"`
 }
 
-// written returns a table of a run as parquet and as CSV.
-func written(t *testing.T, o *Outcome, name string) (pq, text []byte) {
+// writeTable returns a table of a run as parquet and as CSV.
+func writeTable(t *testing.T, o *Outcome, name string) (pq, text []byte) {
 	t.Helper()
 	for _, f := range o.Tables() {
 		if f.Name == name {
@@ -145,8 +145,8 @@ func written(t *testing.T, o *Outcome, name string) (pq, text []byte) {
 }
 
 func TestFlowsParquet(t *testing.T) {
-	a, _ := written(t, outcome(), "flows")
-	b, _ := written(t, outcome(), "flows")
+	a, _ := writeTable(t, outcome(), "flows")
+	b, _ := writeTable(t, outcome(), "flows")
 	if !bytes.Equal(a, b) {
 		t.Error("the same run gives different bytes")
 	}
@@ -169,7 +169,7 @@ func TestFlowsParquet(t *testing.T) {
 }
 
 func TestFlowsCSV(t *testing.T) {
-	_, text := written(t, outcome(), "flows")
+	_, text := writeTable(t, outcome(), "flows")
 	want := strings.Join([]string{
 		"id,workload,src,dst,class,size_bytes,start_ps,acked_ps,delivered_ps,fct_ps,ideal_ps,slowdown,resent,timeouts,early,twice,measured,finished,group,delivered_bytes,goodput_bps",
 		"0,web,a,b,1,1000,0,500,,500,100,5,0,0,0,0,false,true,-1,0,0",

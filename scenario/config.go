@@ -50,7 +50,7 @@ type LinkOverride struct {
 func Fabric(name string, params any) Topology { return Topology{Choice: choice(name, params)} }
 
 // Nodes groups hosts, which are NICs, into servers with GPUs, the ranks of jobs. With the zero
-// value, every host is a server with one GPU, or the topology has servers.
+// value, the topology defines the servers; if it has none, every host is a server with one GPU.
 type Nodes struct {
 	GPUs    int     `yaml:"gpus,omitempty" follows:"nodes.nics" doc:"GPUs of each server: ranks of jobs; a multiple of nics, so that GPUs share a NIC equally"`
 	NICs    int     `yaml:"nics,omitempty" follows:"rails of the topology, else 1" doc:"NICs of each server: that many consecutive hosts"`

@@ -40,11 +40,11 @@ func TestLossyFloodAtSlowHost(t *testing.T) {
 		workload.FlowSpec{From: "host1", To: "host2", Size: 1_000_000, Start: 50 * units.Microsecond},
 	), "")
 	if o.totals.Drops[probe.Overflow] == 0 || o.totals.Pauses == 0 {
-		t.Error("the host was not flooded")
+		t.Error("no lossy frame is dropped, or nothing is paused")
 	}
 }
 
-// host0 is stuck while host2 sends to it and host3 to its neighbour. The pause
+// host0 is stuck while host2 sends to it and host3 sends to host1. The pause
 // storm spreads over leaf, spine and leaf to the senders, blocks the unrelated flow too,
 // and ends without lasting effects.
 func TestStormBlocksUpstreamAndEnds(t *testing.T) {
@@ -113,7 +113,7 @@ func TestFlapsDuringPauses(t *testing.T) {
 						t.Error("no pauses, or no frames lost")
 					}
 					if o.totals.Finished != 4 {
-						t.Errorf("only %d flows finish", o.totals.Finished)
+						t.Errorf("%d flows finish, want 4", o.totals.Finished)
 					}
 				})
 			}
@@ -160,9 +160,9 @@ func TestCompletesUnderCorruption(t *testing.T) {
 	}
 }
 
-// Idle time costs nothing: the only flow starts after 2000 s, which is 200 million checks
-// and 2 billion windows. Both engines end at the check after the flow, Linger later, or at
-// the end of the run.
+// Engines skip idle time: the only flow starts after 2000 s, which is 200 million checks and
+// 2 billion windows. Both engines end at the check after the flow, Linger later, or at the end
+// of the run.
 func TestIdleTimeIsSkipped(t *testing.T) {
 	us, late := units.Microsecond, 2000*units.Second
 	for _, c := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Senders may be drawn again, or be the first ones. Of 24 hosts in other racks, 16 draws with
-// repetition contain 24 x (1 - (23/24)^16) = 11.85 different hosts on average.
+// Senders are drawn without or with repetition, or are the first hosts. Of 24 hosts in other racks,
+// 16 draws with repetition contain 24 x (1 - (23/24)^16) = 11.85 distinct hosts on average.
 func TestIncastDraw(t *testing.T) {
 	for draw, want := range map[string]float64{"": 16, drawDistinct: 16, drawRepeated: 11.85, drawInOrder: 16} {
 		e := world(t, fabric(4, 8), OtherRack, 100*units.Millisecond)
@@ -23,22 +23,22 @@ func TestIncastDraw(t *testing.T) {
 			}
 			senders[f.Group] = append(senders[f.Group], f.Src)
 		}
-		different := 0.0
+		distinct := 0.0
 		for _, list := range senders {
 			if len(list) != 16 {
 				t.Fatalf("%q: a burst of %d flows", draw, len(list))
 			}
 			slices.Sort(list)
-			different += float64(len(slices.Compact(list)))
+			distinct += float64(len(slices.Compact(list)))
 			bursts++
 		}
-		if got := different / bursts; math.Abs(got-want) > 0.1 {
-			t.Errorf("%q: %.2f different senders in a burst, want %.2f", draw, got, want)
+		if got := distinct / bursts; math.Abs(got-want) > 0.1 {
+			t.Errorf("%q: %.2f distinct senders in a burst, want %.2f", draw, got, want)
 		}
 	}
 }
 
-// In order, the senders are the first ones of from, except the receiver.
+// With draw in_order, the senders are the first hosts of from, except the receiver.
 func TestIncastInOrder(t *testing.T) {
 	e := world(t, fabric(2, 4), AnyPair, units.Millisecond)
 	e.pair(t, AnyPair, []int32{5, 1, 3, 0}, []int32{3})
@@ -47,11 +47,11 @@ func TestIncastInOrder(t *testing.T) {
 		got = append(got, f.Src)
 	}
 	if !slices.Equal(got, []int32{5, 1, 0}) {
-		t.Errorf("senders are %v", got)
+		t.Errorf("senders are %v, want 5, 1 and 0", got)
 	}
 }
 
-// permits agrees with Sources, which counts by another rule.
+// Permits agrees with Sources, which counts in another way.
 func TestPermits(t *testing.T) {
 	f := fabric(4, 3)
 	for rule := range Rule(len(RuleNames)) {
@@ -114,7 +114,7 @@ func TestIncastSkip(t *testing.T) {
 	}
 }
 
-// Workloads with the same clock have the same arrival times, whatever they draw for each.
+// Workloads with the same clock have the same arrival times, whatever else they draw.
 func TestClock(t *testing.T) {
 	times := func(name string, clock *rand.Rand) (list []units.Time) {
 		e := world(t, fabric(4, 4), OtherRack, 10*units.Millisecond)
@@ -129,7 +129,7 @@ func TestClock(t *testing.T) {
 	}
 	a, b := times("a", Stream(1, "clock/x")), times("b", Stream(1, "clock/x"))
 	if len(a) < 20 || !slices.Equal(a, b) {
-		t.Errorf("%d and %d arrivals differ with one clock", len(a), len(b))
+		t.Errorf("%d and %d arrivals with the same clock, want at least 20 at equal times", len(a), len(b))
 	}
 	if slices.Equal(a, times("a", nil)) || slices.Equal(a, times("a", Stream(1, "clock/y"))) {
 		t.Error("the clock has no effect")

@@ -29,7 +29,7 @@ func HostIP(node uint16) [4]byte {
 	return a
 }
 
-// hostOf returns the host of an address that HostIP made.
+// hostOf returns the node of an address from HostIP, and false for any other address.
 func hostOf(b []byte) (uint16, bool) {
 	n := binary.BigEndian.Uint32(b) - hostPrefix - 1
 	return uint16(n), n < 1<<16
@@ -56,8 +56,8 @@ func appendIPv4(b []byte, p *packet.Packet, proto byte, m *Message) []byte {
 	return append(append(b, src[:]...), dst[:]...)
 }
 
-// endIPv4 sets length and checksum of the header at b[at:] when the packet is complete
-// except for more bytes that will follow.
+// endIPv4 sets length and checksum of the header at b[at:]. The rest of b belongs to the packet,
+// and more bytes are appended later.
 func endIPv4(b []byte, at, more int) {
 	binary.BigEndian.PutUint16(b[at+2:], uint16(len(b)-at+more))
 	binary.BigEndian.PutUint16(b[at+10:], ^fold(sum(0, b[at:at+ipLen])))
@@ -81,7 +81,7 @@ func fold(s uint32) uint16 {
 	return uint16(s)
 }
 
-// pseudo starts the checksum of a transport: addresses, protocol and length.
+// pseudo returns the checksum of the pseudo-header: addresses, protocol and length.
 func pseudo(ip []byte, proto byte, length int) uint32 {
 	return sum(uint32(proto)+uint32(length), ip[12:20])
 }

@@ -18,7 +18,7 @@ type Port struct {
 	WireOverhead units.Bytes // preamble and gap per frame
 	Cell         units.Bytes
 	PerPacket    units.Bytes      // bytes charged for a frame in addition to its cells
-	PeerStore    *Store           // buffer cost of sent frames at the peer; nil: as here
+	PeerStore    *Store           // buffer cost of sent frames at the peer; nil: as at this port
 	PeerGrant    units.Bytes      // bytes of each lossless class that the peer grants before traffic starts
 	Pooled       bool             // headroom comes from a pool of the switch
 	Lossless     packet.ClassMask // mask of lossless classes

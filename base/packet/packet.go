@@ -17,7 +17,7 @@ type Packet struct {
 	Link  uint32     // while in flight: index of its extension
 	Dst   uint16     // index of the destination host
 	Size  uint16     // frame size in bytes, with headers, without wire overhead
-	Port  uint16     // port by which it entered the current node
+	Port  uint16     // ingress port at the current node
 	Meta  uint8      // kind and class, see Kind and Class
 	Flags Flags
 }

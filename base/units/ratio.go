@@ -10,7 +10,7 @@ import (
 // arithmetic, so results are identical on every platform.
 type Ratio struct{ Num, Den int64 }
 
-// maxRatio limits numerator and denominator so that a product with a buffer size fits.
+// maxRatio limits numerator and denominator so that a product with a buffer size fits in 64 bits.
 const maxRatio = 1 << 20
 
 // UnmarshalText parses "1/16", "0.0625" or "4".

@@ -18,7 +18,7 @@ type OccamyParams struct {
 }
 
 // occamy is Occamy (Shan et al., EuroSys 2025): Dynamic Threshold with an alpha so large that a
-// few queues may fill nearly the whole buffer. Beside it, expulsion drops frames from the heads
+// few queues may fill nearly the whole buffer. In addition, expulsion drops frames from the heads
 // of over-allocated lossy queues (above the current threshold) in round-robin order, using memory
 // bandwidth that forwarding leaves unused. Details that the paper leaves open follow the authors'
 // code (docs/hybrid.md).
@@ -56,21 +56,22 @@ func newOccamy(params any, env Env) (Policy, error) {
 	return o, nil
 }
 
-// maxSpeedup and its inverse bound the times that the memory needs.
+// maxSpeedup and its inverse are the limits of memory_speedup.
 const maxSpeedup = 100
 
-// memorySpeed returns a multiple of the sum of rates.
-func memorySpeed(rates []units.Rate, times units.Ratio) (units.Rate, error) {
-	if times.Num <= 0 || times.Den <= 0 || times.Num > maxSpeedup*times.Den || times.Den > maxSpeedup*times.Num {
-		return 0, fmt.Errorf("memory_speedup is %d/%d (expected 1/%d to %d)", times.Num, times.Den, maxSpeedup, maxSpeedup)
+// memorySpeed returns the bandwidth of the packet memory: speedup times the sum of the port
+// rates, and at least 1 Mbps, for a switch without cables.
+func memorySpeed(rates []units.Rate, speedup units.Ratio) (units.Rate, error) {
+	if speedup.Num <= 0 || speedup.Den <= 0 || speedup.Num > maxSpeedup*speedup.Den || speedup.Den > maxSpeedup*speedup.Num {
+		return 0, fmt.Errorf("memory_speedup is %d/%d (expected 1/%d to %d)", speedup.Num, speedup.Den, maxSpeedup, maxSpeedup)
 	}
 	sum := units.Rate(0)
 	for _, r := range rates {
 		sum += r
 	}
-	hi, lo := bits.Mul64(uint64(sum), uint64(times.Num))
-	speed, _ := bits.Div64(hi, lo, uint64(times.Den))
-	return max(units.Mbps, units.Rate(speed)), nil // at least 1 Mbps, for a switch without cables
+	hi, lo := bits.Mul64(uint64(sum), uint64(speedup.Num))
+	speed, _ := bits.Div64(hi, lo, uint64(speedup.Den))
+	return max(units.Mbps, units.Rate(speed)), nil
 }
 
 // threshold returns the threshold of all lossy egress queues.

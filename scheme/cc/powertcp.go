@@ -153,8 +153,8 @@ func (p *powerTCP) OnAck(now units.Time, a *Ack) {
 
 // power is NormPower of the paper for this ACK alone: the largest power of the hops relative
 // to a full link without a queue. Power is current (the arrival rate) times voltage (the
-// bytes of a full link and its queue). No arrivals are a measurement too: averages over a
-// round trip need the zeros.
+// bytes of a full link and its queue). An interval without arrivals counts too: the
+// average over a round trip needs its zero.
 func (p *powerTCP) power(a *Ack) (float64, int64) {
 	var most largest
 	format, records, before := p.spec.Format, a.Telemetry, p.hops.words[:]
@@ -190,7 +190,7 @@ func (p *powerTCP) Window(units.Time) units.Bytes { return p.window }
 // OnSend implements Control.
 func (p *powerTCP) OnSend(units.Time, units.Bytes) {}
 
-// OnCNP implements Control: telemetry already has the information of marks.
+// OnCNP implements Control. It ignores CNPs: telemetry already reports congestion.
 func (p *powerTCP) OnCNP(units.Time) {}
 
 // OnLoss implements Control: the NIC recovers from losses.

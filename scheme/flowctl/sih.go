@@ -89,11 +89,12 @@ func (r *sihReceiver) refuse(now units.Time, class uint8) mmu.Segment {
 	return mmu.Drop
 }
 
-// Shortcuts implements Quick. Thresholds are compared with stored bytes, and only headroom, or a
-// threshold below the queue, changes the state. A private segment would be used first.
+// Shortcuts implements Quick. Thresholds are compared with stored bytes. Only a frame in headroom,
+// or a threshold that falls below the queue, turns a queue OFF. Frames fill a private segment
+// before the shared one, so Admit and Release need a switch without private segments.
 func (r *sihReceiver) Shortcuts() Shortcuts {
-	shares := r.private == 0
-	return Shortcuts{Passing: true, Admit: shares, Release: shares}
+	noPrivate := r.private == 0
+	return Shortcuts{Passing: true, Admit: noPrivate, Release: noPrivate}
 }
 
 // Charged implements Receiver: ON to OFF in DSH Fig. 3. A frame in the shared segment was below
@@ -116,7 +117,8 @@ func (r *sihReceiver) Released(now units.Time, a *mmu.Arrival) {
 	q, xoff := r.policy.Level(now, r.view, r.index, a.Class)
 	bit := packet.MaskOf(a.Class)
 	if r.want&bit == 0 {
-		if in := r.view.Ingress(r.index, a.Class); q > xoff && in.Total() > 0 { // a filtered length lags behind
+		// A filtered length can exceed xoff although the queue is empty.
+		if in := r.view.Ingress(r.index, a.Class); q > xoff && in.Total() > 0 {
 			r.quiet[a.Class&7] = now
 			r.Want(now, r.want|bit)
 		}

@@ -56,7 +56,7 @@ func TestStep(t *testing.T) {
 		}
 	}
 	if m.Floor() != 260*units.KB {
-		t.Errorf("floor %d", m.Floor())
+		t.Errorf("floor %d, want 260,000", m.Floor())
 	}
 }
 
@@ -70,6 +70,6 @@ func TestBadParameters(t *testing.T) {
 		}
 	}
 	if _, err := newStep(&StepParams{K: -1}, units.Gbps); err == nil {
-		t.Error("a negative step is accepted")
+		t.Error("a negative k is accepted")
 	}
 }

@@ -27,7 +27,7 @@ func (p *REDParams) Stated(key string) {
 // 32-bit queue length fits.
 const one = 1 << 31
 
-// maxQueue is the longest queue for which that product fits.
+// maxQueue is the longest queue for which the product of probability and length fits.
 const maxQueue = 4 * units.GiB
 
 type red struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
-// forwards notes watchdogs that send frames of lossless classes despite a pause: the peer
-// that paused them has no headroom for them.
+// forwards notes watchdogs that send frames of lossless classes despite a pause: the peer that
+// sent the pause has no headroom for these frames.
 func (c *checker) forwards() {
 	if c.lossless() == 0 {
 		return

@@ -343,7 +343,7 @@ func (c *checker) kind(path string, k *Claim) {
 		c.known(path+"row", "row", k.Row, rows)
 	}
 	m := c.e.metric(k.Metric)
-	if m != nil && c.e.Simulated() && k.Kind != kindSanity && m.ofFlows() && len(c.e.unfinishedOf(m)) == 0 {
+	if m != nil && c.e.Simulated() && k.Kind != kindSanity && m.needsFinished() && len(c.e.unfinishedOf(m)) == 0 {
 		c.fail("counts", "no count of unfinished flows for claim %s (expected a count such as {name: unfinished, summary: flows.unfinished, of: COUNT OF FINISHED FLOWS})", k.ID)
 	}
 }

@@ -25,7 +25,8 @@ func (r *Results) largest() *Result {
 	return r.Quick
 }
 
-func (r *Results) both() []*Result {
+// available returns the results of the scales that were run, quick first.
+func (r *Results) available() []*Result {
 	var list []*Result
 	for _, x := range []*Result{r.Quick, r.Paper} {
 		if x != nil {
@@ -112,7 +113,7 @@ func (b *scoreboard) document(d *report.Document, list []*Results) *report.Docum
 		if text := r.notRun(); text != "" && !p.Own {
 			s.Add(report.Paragraph(text))
 		}
-		for _, x := range r.both() {
+		for _, x := range r.available() {
 			if x.Seconds > 0 {
 				s.Add(report.Paragraph(fmt.Sprintf("Scale %s: %d runs, %s in total. Each run used one core, which other processes may have shared. Runs that several figures use are counted in each.",
 					x.Scale, len(x.Points), time.Duration(x.Seconds)*time.Second)))
@@ -246,7 +247,7 @@ func (e *Experiment) describe(s *report.Section, r *Results, shown map[*Deviatio
 	if t := e.besidePublished(r.largest()); t != nil {
 		s.Add(t)
 	}
-	scales := r.both()
+	scales := r.available()
 	if !e.Simulated() { // both scales are equal
 		scales = scales[:1]
 	}
@@ -300,7 +301,7 @@ func (e *Experiment) caption(r *Result) string {
 		return "Computed"
 	}
 	text := fmt.Sprintf("Scale %s, %d seeds: mean over seeds with its 95 %% interval. Counts are the minimum over seeds, unfinished flows the maximum. ", r.Scale, e.seeds(r))
-	if slices.ContainsFunc(r.positions(), r.once) {
+	if slices.ContainsFunc(r.positions(), r.sameForAllSeeds) {
 		text += "Where seeds change nothing, one run is shown, without an interval. "
 	}
 	return text + "Executable " + r.Executable[:12]
@@ -374,7 +375,7 @@ func (e *Experiment) Cells(r *Result) (head []string, lines [][]string) {
 		for _, c := range e.Counts {
 			line = append(line, extreme(r, at, c.Least == 0, func(p *PointResult) float64 { return p.Values[c.Name] }))
 		}
-		lines = append(lines, append(line, strings.Join(e.wrong(r, at), "; ")))
+		lines = append(lines, append(line, strings.Join(e.problems(r, at), "; ")))
 	}
 	return append(head, ""), lines
 }
@@ -415,7 +416,7 @@ func (e *Experiment) cell(r *Result, at Position, metric, stat string) string {
 	s := sample(values)
 	text := digits(s.Mean)
 	switch {
-	case r.once(at):
+	case r.sameForAllSeeds(at):
 		text += oneRun
 	case s.N > 1:
 		text = plusMinus(s.Mean, s.Half)
@@ -438,8 +439,8 @@ func extreme(r *Result, at Position, greatest bool, of func(*PointResult) float6
 	return strconv.FormatFloat(found, 'f', 0, 64)
 }
 
-// wrong lists the counts of a position that are too low and the runs that failed.
-func (e *Experiment) wrong(r *Result, at Position) []string {
+// problems lists the counts of a position that are too low and the runs that failed.
+func (e *Experiment) problems(r *Result, at Position) []string {
 	list := e.flags(r, at)
 	for i := range r.Points {
 		if p := &r.Points[i]; p.Position == at && p.Code != 0 {

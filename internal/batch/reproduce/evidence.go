@@ -8,9 +8,9 @@ import (
 
 // This file decides whether the runs at a position are sufficient for a verdict.
 
-// once reports whether seeds change nothing at a position: all stored results of its runs
-// are equal. They count as one run, without randomness.
-func (r *Result) once(at Position) bool {
+// sameForAllSeeds reports whether all runs at a position have the same results, whatever their
+// seed. They count as one run, without randomness.
+func (r *Result) sameForAllSeeds(at Position) bool {
 	var first *PointResult
 	n := 0
 	for i := range r.Points {
@@ -29,9 +29,8 @@ func (r *Result) once(at Position) bool {
 	return n > 1
 }
 
-// mostUnfinished is the maximum share of unfinished flows among the measured flows of a
-// group.
-const mostUnfinished = 0.01
+// maxUnfinished is the maximum share of unfinished flows among the measured flows of a group.
+const maxUnfinished = 0.01
 
 // Values of Metric.Unfinished.
 const (
@@ -39,9 +38,9 @@ const (
 	unfinishedEnd = "end of run" // the end of the run is the lower bound of their completion
 )
 
-// ofFlows reports whether unfinished flows make a metric unreliable. Probes and deadlock
+// needsFinished reports whether unfinished flows make a metric unreliable. Probes and deadlock
 // detection observe queues, so it does not matter which flows finish.
-func (m *Metric) ofFlows() bool {
+func (m *Metric) needsFinished() bool {
 	watched := strings.HasPrefix(m.Table, "probe-") || m.Table == "deadlocks" || strings.HasPrefix(m.Summary, "deadlock.")
 	return m.Unfinished == unfinishedOut && !watched
 }
@@ -61,8 +60,8 @@ func group(summary, table string, rows map[string]string) string {
 	return ""
 }
 
-// unfinishedOf returns the counts of unfinished flows that matter for a metric: the ones of
-// its group, or all if there are none.
+// unfinishedOf returns the counts of unfinished flows in the group of a metric, or all such counts
+// if the group has none.
 func (e *Experiment) unfinishedOf(m *Metric) []*Count {
 	var own, all []*Count
 	for i := range e.Counts {
@@ -81,10 +80,10 @@ func (e *Experiment) unfinishedOf(m *Metric) []*Count {
 	return all
 }
 
-// unfinished returns a message for each count of unfinished flows at a position that is too
-// high for a metric.
+// unfinished returns a message for each count of unfinished flows that exceeds maxUnfinished at a
+// position and makes a metric unreliable there.
 func (e *Experiment) unfinished(r *Result, at Position, m *Metric) []string {
-	if !m.ofFlows() {
+	if !m.needsFinished() {
 		return nil
 	}
 	var list []string
@@ -96,7 +95,7 @@ func (e *Experiment) unfinished(r *Result, at Position, m *Metric) []string {
 				most = max(most, left/(left+p.Values[c.Of]))
 			}
 		}
-		if most > mostUnfinished {
+		if most > maxUnfinished {
 			list = append(list, fmt.Sprintf("%s: %.1f %% of the flows of one run", c.Name, 100*most))
 		}
 	}
@@ -118,7 +117,7 @@ func (r *Result) failed(at Position) []string {
 	return []string{fmt.Sprintf("%d of %d runs failed", n, r.runs(at))}
 }
 
-// flags returns a message for each count at a position that is too low.
+// flags returns a message for each count that is below its minimum at a position.
 func (e *Experiment) flags(r *Result, at Position) []string {
 	var list []string
 	for _, c := range e.Counts {

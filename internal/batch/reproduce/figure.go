@@ -118,7 +118,7 @@ func (e *Experiment) each(r *Result, c, scheme string, f func(x string, points [
 }
 
 // traces returns a metric over time, one series per x: the mean over seeds, with minimum
-// and maximum as a band. Seeds whose times differ from the first one's are skipped.
+// and maximum as a band. Seeds whose times differ from the first seed's are skipped.
 func (e *Experiment) traces(r *Result, p *Panel, scheme, metric, title string) []plot.Series {
 	var list []plot.Series
 	e.each(r, p.Case, scheme, func(x string, points []*PointResult) {
@@ -148,8 +148,8 @@ func (e *Experiment) traces(r *Result, p *Panel, scheme, metric, title string) [
 	return list
 }
 
-// cdfOverSeeds returns the distribution of a number over runs, one series per x. Runs
-// without the number count, so it may end below 1.
+// cdfOverSeeds returns the distribution of a number over runs, one series per x. Shares are
+// relative to all runs, including runs without the number, so it may end below 1.
 func (e *Experiment) cdfOverSeeds(r *Result, p *Panel, scheme, metric, title string) []plot.Series {
 	var list []plot.Series
 	e.each(r, p.Case, scheme, func(x string, points []*PointResult) {
@@ -201,7 +201,7 @@ func (e *Experiment) series(r *Result, p *Panel, scheme, metric, title string) [
 		v, half := math.NaN(), math.NaN()
 		if ok && len(values) > 0 {
 			m := sample(values)
-			if v = m.Mean; m.N > 1 && !r.once(Position{p.Case, scheme, x}) {
+			if v = m.Mean; m.N > 1 && !r.sameForAllSeeds(Position{p.Case, scheme, x}) {
 				half = m.Half
 			}
 		}

@@ -27,14 +27,14 @@ func (e *Experiment) read(r *Result, c *Claim, positions []pair) (*runs, bool) {
 			return nil, false
 		}
 		s.own = append(s.own, v)
-		s.once = s.once && r.once(p.at)
+		s.once = s.once && r.sameForAllSeeds(p.at)
 		for _, q := range p.against {
 			w, ok := r.series(e, q, c.Metric, c.Statistic)
 			if !ok || len(w) != len(v) {
 				return nil, false
 			}
 			s.other = append(s.other, w)
-			s.once = s.once && r.once(q)
+			s.once = s.once && r.sameForAllSeeds(q)
 		}
 	}
 	if s.once {

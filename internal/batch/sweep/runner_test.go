@@ -127,11 +127,11 @@ func TestPoints(t *testing.T) {
 	want := "[1/8 1000B] 5 1KB 5;[1/8 1000B] 6 1KB 6;[1/8 500B] 5 500B 5;[1/8 500B] 6 500B 6;" +
 		"[1/4 1000B] 5 1KB 5;[1/4 1000B] 6 1KB 6;[1/4 500B] 5 500B 5;[1/4 500B] 6 500B 6"
 	if s := strings.Join(got, ";"); s != want {
-		t.Errorf("got %s", s)
+		t.Errorf("got %s, want %s", s, want)
 	}
 }
 
-func TestBadValuesAreFoundFirst(t *testing.T) {
+func TestPrepareRejectsBadValues(t *testing.T) {
 	for _, c := range []struct {
 		axes []Axis
 		want string
@@ -247,10 +247,10 @@ func TestFailingPointsDoNotStopOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if table.Code() != 3 {
-		t.Errorf("exit code %d", table.Code())
+		t.Errorf("exit code %d, want 3", table.Code())
 	}
 	if lines := table.Cells([]string{"pauses.pauses"}).Trouble; len(lines) != 2 || lines[0][1] != "seed 2: no way" || lines[1][1] != "seed 1: dropped" {
-		t.Errorf("%q", lines)
+		t.Errorf("trouble %q, want seed 2: no way, seed 1: dropped", lines)
 	}
 }
 
@@ -307,14 +307,14 @@ func TestWorkersAreShared(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesASweep(t *testing.T) {
+func TestOpenRefusesExistingSweep(t *testing.T) {
 	s := Store{Folder: t.TempDir()}
 	g := tinyGrid(1)
 	if err := s.Open(g, nil, Opening{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Open(g, nil, Opening{}); !errors.Is(err, ErrExists) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, ErrExists)
 	}
 	other := Store{Folder: s.Folder}
 	if err := other.Open(g, nil, Opening{Resume: true}); runtime.GOOS != "windows" && !errors.Is(err, disk.ErrBusy) {
@@ -327,8 +327,8 @@ func TestOpenRefusesASweep(t *testing.T) {
 	other.Close()
 }
 
-// A folder is reopened for the same scenario, whatever is varied; for another scenario the
-// store moves.
+// A folder is reopened for the same scenario, whatever is varied. Another scenario gets the next
+// free folder.
 func TestOpenMoves(t *testing.T) {
 	root := t.TempDir()
 	name := filepath.Join(root, "s")
@@ -387,7 +387,7 @@ func TestOlderManifests(t *testing.T) {
 }
 
 // A change in a file that the scenario names makes results outdated.
-func TestFilesOfTheScenarioCount(t *testing.T) {
+func TestReferencedFileInvalidatesResults(t *testing.T) {
 	folder := t.TempDir()
 	net := func(text string) {
 		if err := os.WriteFile(filepath.Join(folder, "net.yaml"), []byte(text), 0o644); err != nil {

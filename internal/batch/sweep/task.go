@@ -14,8 +14,8 @@ import (
 	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
-// TaskRecord is the status file of a task. Only xoff sweep status reads it, and a merge for
-// the messages of points without results.
+// TaskRecord is the status file of a task. `xoff sweep status` shows it, and a merge copies the
+// messages of points without results from it.
 type TaskRecord struct {
 	Schema  int       `json:"schema"`
 	Task    int       `json:"task"`
@@ -103,7 +103,7 @@ func (t *Task) write(now time.Time) error {
 	return disk.WriteShared(t.path, func(w io.Writer) error { return encode(w, &t.TaskRecord) })
 }
 
-// Update takes the progress of a task and writes the record every recordEvery.
+// Update stores the progress of a task. It writes the record at most once per recordEvery.
 func (t *Task) Update(p Progress) {
 	if p.Preparing {
 		return
@@ -147,12 +147,12 @@ func (r *Runner) Task(ctx context.Context, plan *Plan, shard Shard, points []*Po
 		show(p)
 	}
 	rows, err := r.Sweep(ctx, points)
-	ended := task.End(ctx, rows, err)
+	endErr := task.End(ctx, rows, err)
 	switch {
 	case err != nil:
 		return task, rows, err
-	case ended != nil:
-		return task, nil, ended
+	case endErr != nil:
+		return task, nil, endErr
 	}
 	return task, rows, nil
 }
@@ -189,12 +189,12 @@ func PeakMemory() int64 {
 	return 0
 }
 
-// muchMemory is the peak above which memory is returned to the system before the next point.
-const muchMemory = 256 << 20
+// largePeak is the peak above which memory is returned to the system before the next point.
+const largePeak = 256 << 20
 
 // ResetPeak resets PeakMemory where possible, so that it measures the next point alone.
 func ResetPeak() {
-	if PeakMemory() > muchMemory {
+	if PeakMemory() > largePeak {
 		debug.FreeOSMemory()
 	}
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // see proc(5); fails on other systems

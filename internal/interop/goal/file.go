@@ -27,7 +27,7 @@ type File struct {
 type section struct {
 	offset, size int64
 	labelBytes   int64  // text: length of all labels
-	ops, edges   uint32 // what the section contains
+	ops, edges   uint32 // number of operations and dependencies
 	labels       uint32 // text: number of labels
 	line, column int    // text: location of offset
 }
@@ -109,8 +109,8 @@ func (f *File) RankOps(rank int) int { return int(f.index[rank].ops) }
 // Memory returns the bytes that the graphs of all ranks take together.
 func (f *File) Memory() int64 { return 28*f.Ops + 4*f.Edges }
 
-// Rank reads the graph of a rank and checks it: each index and count, and that operations do
-// not wait for each other. The File does not keep the graph.
+// Rank reads the graph of a rank and checks it: each index and count, and that dependencies
+// have no cycle. The File does not keep the graph.
 func (f *File) Rank(rank int) (*Graph, error) {
 	if f.Binary {
 		return f.rankBinary(rank)

@@ -16,7 +16,7 @@ func (f *File) parser(from, to int64) *parser {
 	return &parser{name: f.name, in: bufio.NewReaderSize(io.NewSectionReader(f.data, from, to-from), size), rank: -1}
 }
 
-// indexText checks the syntax of a text and finds the block of each rank.
+// indexText checks the syntax of a text file and finds the block of each rank.
 func (f *File) indexText() error {
 	p := f.parser(0, f.size)
 	var cur section
@@ -72,7 +72,7 @@ func (f *File) indexText() error {
 // rankText reads the block of a rank and resolves its labels.
 func (f *File) rankText(rank int) (*Graph, error) {
 	s := f.index[rank]
-	// The graph, and what building it and searching for cycles takes.
+	// Memory for the graph, for building it and for the search for cycles.
 	need := int64(s.ops)*(28+12) + int64(s.edges)*(4+8) + s.labelBytes + int64(s.labels)*(labelCost+1)
 	if limit := 2*f.size + spare; need > limit {
 		return nil, f.rankErrorf(rank, "%d operations need %d bytes of memory (expected at most %d, twice the file and 256 MiB); "+
@@ -130,7 +130,7 @@ func (f *File) rankText(rank int) (*Graph, error) {
 }
 
 // labels maps the labels of a rank to operations. It stores the text of labels once and
-// takes labelCost bytes per label beside it. Its capacity is fixed.
+// takes labelCost more bytes per label. Its capacity is fixed.
 type labels struct {
 	seed  maphash.Seed
 	slots []uint32 // index of a label + 1, by hash with linear probing
@@ -180,7 +180,7 @@ func (l *labels) find(label []byte) (op int, ok bool) {
 	return int(l.ops[k-1]), true
 }
 
-// add adds a label. It returns false and the operation of the label if it is known.
+// add adds a label. If the label exists, add returns its operation and false.
 func (l *labels) add(label []byte, op int) (int, bool) {
 	if len(l.ops) == cap(l.ops) || len(l.text)+len(label) > math.MaxUint32 {
 		return 0, false

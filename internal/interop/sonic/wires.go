@@ -21,9 +21,9 @@ type Wire struct {
 	Origin Location // where the cable was written
 }
 
-// Wires returns the cables between switches, from a list of cables and from their
-// neighbour tables, and sets Wire of their ports. Neighbours that are not in the list of
-// switches are ignored.
+// Wires returns the cables between switches, from a list of cables and from the neighbour tables
+// of the switches, and sets Wire of their ports. Neighbours that are not in the list of switches
+// are ignored.
 func Wires(list []*Switch, cables []CableLine) ([]Wire, error) {
 	w := &wiring{byName: map[string]*Switch{}, taken: map[*Port]*Port{}}
 	for _, s := range list {
@@ -81,7 +81,7 @@ func (w *wiring) end(at Location, device, port string) (End, error) {
 	return End{s, p}, nil
 }
 
-// join adds a cable, unless its peer has added it before.
+// join adds a cable, unless its other end has already added it.
 func (w *wiring) join(x Wire) error {
 	a, b := w.taken[x.A.Port], w.taken[x.B.Port]
 	switch {

@@ -28,6 +28,6 @@ func TestDialects(t *testing.T) {
 	}
 	err := sameDialect("dci0.port4", foreign{}, "dci1.port4", pfc)
 	if want := "switch.flow_control: dci0.port4 uses credits, but its peer dci1.port4 uses PFC (expected the same at both ends)"; err == nil || err.Error() != want {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -14,9 +14,9 @@ type Group struct {
 	Rate    units.Rate  `json:"rate_bps"`
 	Cable   string      `json:"cable"`
 	Profile string      `json:"profile"`
-	Least   units.Bytes `json:"least_bytes"`              // cable and one frame: the bound that decides
+	Least   units.Bytes `json:"least_bytes"`              // cable and one frame: the minimum that the verdict requires
 	Need    units.Bytes `json:"need_bytes"`               // with the pause quanta of 802.3
-	Small   units.Bytes `json:"need_small_packets_bytes"` // and with packets of the size that wastes most
+	Small   units.Bytes `json:"need_small_packets_bytes"` // also with the packet size that wastes the most cell space
 	Exact   units.Bytes `json:"exact_bytes"`              // worst case of the simulator, with its smallest frames
 	Have    units.Bytes `json:"headroom_bytes"`
 	PFC     units.Bytes `json:"pfc_at_bytes"`
@@ -50,7 +50,7 @@ func (l *inspector) groups() {
 const MinFrame units.Bytes = 49
 
 // exact returns the worst case of the imported scenario: the peer takes all the time that 802.3
-// allows, and frames have the size that wastes most of their cells.
+// allows, and frames have the size that wastes the most cell space.
 func (l *inspector) exact(rate units.Rate, metres int64, mtu units.Bytes) units.Bytes {
 	delay, cell := sonic.Delay(metres), l.Chip.Cell.Bytes()
 	p := link.Port{

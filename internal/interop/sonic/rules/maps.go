@@ -122,7 +122,7 @@ func portsDiffer(l *inspector) {
 		}
 	}
 	commonPFC := &sonic.QoS{}
-	for _, p := range l.Ports { // the first of the most common
+	for _, p := range l.Ports { // of equally common settings, the first
 		if p.QoS != nil && p.QoS.PFC != 0 && (commonPFC.PFC == 0 || pfc[p.QoS.PFC] > pfc[commonPFC.PFC]) {
 			commonPFC = p.QoS
 		}
