@@ -121,11 +121,6 @@ func (a *app) tune(cmd *cobra.Command, file string, f *tuneFlags) error {
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	if !a.quiet {
-		for _, n := range s.Notes {
-			fmt.Fprintf(a.err, "xoff: %s: %s\n", a.warning(), n)
-		}
-	}
 	s.Seeds, s.Fresh = g.Seeds, freshSeeds(g.Seeds, f.confirm)
 	s.Runs, s.Batch, s.Resets = f.runs, f.batch, true
 	s.Options.Seeds, s.Confirm = len(s.Seeds), len(s.Fresh)
@@ -156,6 +151,11 @@ func (a *app) tune(cmd *cobra.Command, file string, f *tuneFlags) error {
 	}
 	if err != nil {
 		return prepareError(cmd, err)
+	}
+	if !a.quiet {
+		for _, n := range s.Notes {
+			fmt.Fprintf(a.err, "xoff: %s: %s\n", a.warning(), n)
+		}
 	}
 	p := &prepared{grid: g, points: points, runner: r, meter: m, options: o}
 	if f.shard != "" {
