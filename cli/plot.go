@@ -91,6 +91,11 @@ func (a *app) plot(paths []string, f *plotFlags) error {
 	if f.file == "" {
 		f.file = fig.Name() + "." + f.format
 	}
+	for _, pair := range [][2]string{{f.file, f.data}, {f.file, f.code}, {f.data, f.code}} {
+		if pair[0] != "" && pair[1] != "" && filepath.Clean(pair[0]) == filepath.Clean(pair[1]) {
+			return failf(exitInput, "%s is the name of two files (expected different names for the figure, --data and --code)", pair[0])
+		}
+	}
 	draw := map[string]func(io.Writer) error{"pdf": fig.Plot.PDF, "svg": fig.Plot.SVG, "png": fig.Plot.PNG}[f.format]
 	files := []string{f.file}
 	if err := disk.WriteFile(f.file, draw); err != nil {

@@ -152,6 +152,11 @@ func (a *app) tune(cmd *cobra.Command, file string, f *tuneFlags) error {
 	if err != nil {
 		return prepareError(cmd, err)
 	}
+	if !a.quiet {
+		for _, n := range s.Notes {
+			fmt.Fprintf(a.err, "xoff: %s: %s\n", a.warning(), n)
+		}
+	}
 	p := &prepared{grid: g, points: points, runner: r, meter: m, options: o}
 	if f.shard != "" {
 		return a.tuneTask(cmd, p, s, f)

@@ -183,11 +183,12 @@ func TestSuspectsByTime(t *testing.T) {
 func TestBadCounters(t *testing.T) {
 	made := leafSpine(t, true)
 	for text, want := range map[string]string{
-		"0,leaf7,Ethernet0,3,SAI_QUEUE_STAT_BYTES,1\n":                                             `c.csv:2: unknown switch "leaf7"`,
-		"0,leaf0,Ethernet1,3,SAI_QUEUE_STAT_BYTES,1\n":                                             `c.csv:2: leaf0: unknown port "Ethernet1"`,
-		"0,,Ethernet0,3,SAI_QUEUE_STAT_BYTES,1\n":                                                  "c.csv:2: the counters of Ethernet0 are of no switch",
-		"0,leaf0,Ethernet0,3,SAI_QUEUE_STAT_BYTES,1\n":                                             "c.csv:2: leaf0 Ethernet0 SAI_QUEUE_STAT_BYTES of queue 3 has one sample",
-		"0,leaf0,Ethernet0,3,SAI_QUEUE_STAT_BYTES,1\n1,leaf0,Ethernet0,3,SAI_QUEUE_STAT_BYTES,1\n": "no bytes to hosts in the counters",
+		"0,leaf7,Ethernet0,3,SAI_QUEUE_STAT_BYTES,1\n":                                                       `c.csv:2: unknown switch "leaf7"`,
+		"0,leaf0,Ethernet1,3,SAI_QUEUE_STAT_BYTES,1\n":                                                       `c.csv:2: leaf0: unknown port "Ethernet1"`,
+		"0,,Ethernet0,3,SAI_QUEUE_STAT_BYTES,1\n":                                                            "c.csv:2: the counters of Ethernet0 are of no switch",
+		"0,leaf0,Ethernet0,3,SAI_QUEUE_STAT_BYTES,1\n":                                                       "c.csv:2: leaf0 Ethernet0 SAI_QUEUE_STAT_BYTES of queue 3 has one sample",
+		"0,leaf0,Ethernet0,3,SAI_QUEUE_STAT_BYTES,1\n1,leaf0,Ethernet0,3,SAI_QUEUE_STAT_BYTES,1\n":           "no bytes to hosts in the counters",
+		"0,leaf0,Ethernet0,3,SAI_QUEUE_STAT_BYTES,0\n1,leaf0,Ethernet0,3,SAI_QUEUE_STAT_BYTES,99000000000\n": "c.csv:2: leaf0 Ethernet0 SAI_QUEUE_STAT_BYTES of queue 3 grows by 792Gbps, but the link has ",
 	} {
 		set, err := counters.Parse("c.csv", strings.NewReader("time,switch,port,queue,counter,value\n"+text))
 		if err != nil {

@@ -88,9 +88,27 @@ func measure(made *convert.Imported, set *counters.Set) (*model, error) {
 		p.series[s.Kind][class], p.known[s.Kind][class] = s, true
 		p.rate[s.Kind][class] = float64(s.Delta()) / s.Seconds()
 		f.window = max(f.window, s.Seconds())
+		if err := p.tooFast(s); err != nil {
+			return nil, err
+		}
 	}
 	f.packets()
 	return f, f.spread()
+}
+
+// tooFast returns an error if bytes of a port grow faster than its link can carry: their times
+// are not seconds, or they belong to another port. Clocks of counters that a switch polls every
+// few seconds differ, so twice the rate is accepted.
+func (p *port) tooFast(s *counters.Series) error {
+	switch s.Kind {
+	case counters.QueueBytes, counters.GroupBytes, counters.InOctets, counters.OutOctets:
+	default:
+		return nil
+	}
+	if bytes := p.rate[s.Kind][max(0, s.Class)]; p.Rate > 0 && 8*bytes > 2*float64(p.Rate) {
+		return fmt.Errorf("%s: %s grows by %s, but the link has %s (expected less; times are seconds)", s.Place(), s.Key, RateText(bytes), p.Rate)
+	}
+	return nil
 }
 
 // unknown returns the error for counters of a port that no configuration has.

@@ -3,6 +3,7 @@ package tune
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/xoff-net/xoff/internal/batch/optimise"
@@ -43,6 +44,7 @@ type Answer struct {
 	Front       []int       `json:"tradeoff"`  // with two goals: settings that no other one dominates
 	Set         []string    `json:"set"`       // changes as KEY=VALUE, for --set
 	Invalid     int         `json:"invalid"`   // settings that cannot run, such as kmin above kmax
+	Notes       []string    `json:"notes"`     // keys that do not reach the whole fabric
 	Settings    []Setting   `json:"settings"`  // in the order in which they were tried; the first is today's
 
 	ranges []*Range
@@ -97,7 +99,7 @@ const schema = 1
 func (s *Study) answer(r *optimise.Result) (*Answer, error) {
 	a := &Answer{
 		Schema: schema, Scenario: s.rows[0].Point.Config.Name, Seeds: s.Seeds, Fresh: append([]uint64{}, s.Fresh...), Runs: r.Runs, MaxRuns: s.Runs,
-		Exhausted: r.Exhausted, Best: -1, Closest: -1, Gains: []Gain{}, Front: []int{}, Set: []string{}, Constraints: []string{}, ranges: s.Ranges, study: s,
+		Exhausted: r.Exhausted, Best: -1, Closest: -1, Gains: []Gain{}, Front: []int{}, Set: []string{}, Constraints: []string{}, Notes: append([]string{}, s.Notes...), ranges: s.Ranges, study: s,
 	}
 	for _, g := range s.Goals {
 		a.Goals = append(a.Goals, AskedGoal{g.Metric, map[bool]string{false: "lower", true: "higher"}[g.Maximise]})
@@ -189,6 +191,37 @@ func (s *Study) differences(e, with *optimise.Entry, from, to int) []sweep.Diffe
 	return list
 }
 
+// same reports whether every setting has today's goals with each of its seeds, and the number of
+// settings.
+func (s *Study) same(r *optimise.Result) (int, bool) {
+	today, n := r.Entries[0], 0
+	for _, e := range r.Entries {
+		seeds := min(len(e.Outcomes), len(today.Outcomes))
+		if e.State == optimise.Invalid || seeds == 0 {
+			continue
+		}
+		n++
+		for g := range s.Goals {
+			if !slices.Equal(s.sampled(e, g, 0, seeds), s.sampled(today, g, 0, seeds)) {
+				return 0, false
+			}
+		}
+	}
+	return n, n > 1
+}
+
+// keyNames lists the varied keys, with a verb.
+func (a *Answer) keyNames() string {
+	var names []string
+	for _, k := range a.Keys {
+		names = append(names, k.Key)
+	}
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return strings.Join(names, " and ") + " are"
+}
+
 // judge compares the best setting with today's and sets the verdict.
 func (s *Study) judge(a *Answer, r *optimise.Result) {
 	if r.Best == nil {
@@ -203,6 +236,9 @@ func (s *Study) judge(a *Answer, r *optimise.Result) {
 	today := r.Entries[0]
 	if r.Best == today {
 		a.Verdict, a.Message = Today, "no setting is better than today's"
+		if n, same := s.same(r); same {
+			a.Message += fmt.Sprintf(": all %d settings give equal goals, so %s without effect here", n, a.keyNames())
+		}
 		return
 	}
 	from, to := 0, len(s.Seeds)

@@ -20,6 +20,9 @@ func (a *Answer) Page() *report.Document {
 	d.Badges = []report.Badge{{Text: string(a.Verdict), Mark: mark}}
 	result := report.Section{Heading: "Result"}
 	result.Add(report.Lead(a.Message))
+	for _, n := range a.Notes {
+		result.Add(report.Paragraph(n))
+	}
 	result.Add(table(a.GainTable()), table(a.KeyTable()))
 	if len(a.Set) > 0 {
 		var patch bytes.Buffer

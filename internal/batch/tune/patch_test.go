@@ -73,6 +73,26 @@ func TestSwitchPatches(t *testing.T) {
 	}
 }
 
+// Overrides that set a key keep their values.
+func TestNotes(t *testing.T) {
+	text := strings.Replace(leaf, "  mtu: 9100B\n", `  mtu: 9100B
+  overrides:
+    - {match: "*.port0", mtu: 1500B}
+    - {match: "*.port1", flow_control: {name: sonic, alpha: 1/2}}
+`, 1)
+	for key, want := range map[string]string{
+		"switch.flow_control.alpha=1/64..4":              "[switch.flow_control.alpha does not reach *.port1, where switch.overrides set it; to vary it there, remove it from these overrides, or also --vary switch.overrides[1].flow_control.alpha]",
+		"switch.ecn.kmin=100KB..2MB":                     "[]",
+		"switch.overrides[1].flow_control.alpha=1/64..4": "[]",
+		"hosts.payload=500B..1000B":                      "[]",
+		"run.stop.at_most=1ms..1s":                       "[]",
+	} {
+		if got := fmt.Sprint(study(t, text, key).Notes); got != want {
+			t.Errorf("%s: %s (expected %s)", key, got, want)
+		}
+	}
+}
+
 func TestPatch(t *testing.T) {
 	a := &Answer{Scenario: "leaf", Message: "better", Set: []string{"switch.policy.alpha=1/4", "hosts.cc={name: none}", "switch.ecn.kmin=110KB", "workload[0].size=1MB", "switch.policy.alpha_lossy=2"}}
 	var out bytes.Buffer

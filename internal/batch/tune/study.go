@@ -10,6 +10,7 @@ import (
 
 	"github.com/xoff-net/xoff/internal/batch/optimise"
 	"github.com/xoff-net/xoff/internal/batch/sweep"
+	"github.com/xoff-net/xoff/internal/yaml"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
 )
@@ -41,6 +42,7 @@ type Study struct {
 	Limits []metrics.Condition
 	Seeds  []uint64 // of the search
 	Fresh  []uint64 // that confirm its result
+	Notes  []string // keys that do not reach the whole fabric
 	optimise.Options
 
 	runner  *sweep.Runner
@@ -94,6 +96,9 @@ func NewStudy(g *sweep.Grid, q *Question) (*Study, error) {
 		}
 		s.Ranges = append(s.Ranges, r)
 		s.today = append(s.today, now[r.Key])
+		if note := unreached(base, r.Key); note != "" {
+			s.Notes = append(s.Notes, note)
+		}
 	}
 	if n := len(q.Minimise) + len(q.Maximise); n < 1 || n > 2 {
 		return nil, fmt.Errorf("found %d goals (expected --minimize METRIC or --maximize METRIC, once or twice)", n)
@@ -102,6 +107,38 @@ func NewStudy(g *sweep.Grid, q *Question) (*Study, error) {
 		g.Axes = append(g.Axes, sweep.Axis{Key: r.Key})
 	}
 	return s, nil
+}
+
+// maxMatches is the largest number of overrides that a note names.
+const maxMatches = 3
+
+// unreached returns a note on the overrides that set a key, so that a search does not change it
+// there. It is empty if there are none.
+func unreached(c *scenario.Config, key string) string {
+	part, rest, _ := strings.Cut(key, ".")
+	steps, ok := yaml.SplitPath(rest)
+	list, known := map[string][]scenario.Override{"switch": c.Switch.Overrides, "hosts": c.Hosts.Overrides, "routing": c.Routing.Overrides}[part]
+	if !ok || !known || steps[0].Key == "overrides" {
+		return ""
+	}
+	var names []string
+	first := -1
+	for i := range list {
+		if list[i].Keys.Has(steps...) {
+			names = append(names, list[i].Match)
+			if first < 0 {
+				first = i
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	where := strings.Join(names, ", ")
+	if more := len(names) - maxMatches; more > 0 {
+		where = fmt.Sprintf("%s and %d more", strings.Join(names[:maxMatches], ", "), more)
+	}
+	return fmt.Sprintf("%s does not reach %s, where %s.overrides set it; to vary it there, remove it from these overrides, or also --vary %s.overrides[%d].%s", key, where, part, part, first, rest)
 }
 
 // accepts returns the error of a scenario that has a value for a key.
