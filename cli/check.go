@@ -79,8 +79,8 @@ input is incomplete, is a warning; with --require-lossless, the exit code is 1.
   xoff check new.json --against old.json
 
 For a trace (GOAL: .goal, .gol, .bin; htsim: .cm, .tm, .topo), print what is in it,
-what is wrong with it, and what a run would cost. Exit code 1: messages do not
-match; 2: the file cannot be read.
+what is wrong with it, and what a run would cost. Exit code 1: a run would refuse
+it, or sizes differ; 2: the file cannot be read.
 
   xoff check llama.goal`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/interop/goal"
 	"github.com/xoff-net/xoff/internal/interop/htsim"
+	"github.com/xoff-net/xoff/topo"
 )
 
 // traceKinds are the extensions of traces that check reads.
@@ -45,7 +47,12 @@ const (
 	opMemory   = 48
 	edgeMemory = 4
 	flowMemory = 200
-	payload    = 1000
+)
+
+// Limits of a run: see workload.Env.
+const (
+	maxTraceSend = uint64(100 * units.GB)
+	maxTraceCalc = 1000 * uint64(topo.MaxDelay/units.Nanosecond)
 )
 
 // checkTrace checks a trace: what is in it, what is wrong with it, and what a run would cost.
@@ -103,7 +110,7 @@ func (r *traceReport) goal(file string) error {
 	r.Ranks, r.CPUs, r.NICs = f.Ranks(), f.CPUs, f.NICs
 	r.Sends, r.Recvs, r.Calcs, r.Edges = found.Ops[goal.Send], found.Ops[goal.Recv], found.Ops[goal.Calc], found.Edges
 	r.Bytes, r.Compute = found.Bytes, found.Compute
-	r.Frames, r.Memory = found.Bytes/payload, f.Ops*opMemory+f.Edges*edgeMemory+r.Sends*flowMemory
+	r.Frames, r.Memory = found.Frames, f.Ops*opMemory+f.Edges*edgeMemory+r.Sends*flowMemory
 	if f.NICs > 1 {
 		r.Notes = append(r.Notes, "messages use several nics: a rank has one NIC in a run, which they share")
 	}
@@ -114,6 +121,24 @@ func (r *traceReport) goal(file string) error {
 		r.Problems = append(r.Problems, m.String())
 	}
 	r.Partial = found.Partial
+	if p := found.LargestSend; p.Size > maxTraceSend {
+		r.Problems = append(r.Problems, fmt.Sprintf("rank %d, operation %d: send of %d bytes (expected at most %d in a run)", p.Rank, p.Op, p.Size, maxTraceSend))
+	}
+	if p := found.LongestCalc; p.Size > maxTraceCalc {
+		r.Problems = append(r.Problems, fmt.Sprintf("rank %d, operation %d: calc of %d ns (expected at most %d in a run)", p.Rank, p.Op, p.Size, maxTraceCalc))
+	}
+	if len(r.Problems) > 0 {
+		return nil
+	}
+	searched, cycle, err := goal.FindCycle(f, found)
+	switch {
+	case err != nil:
+		return err
+	case cycle != nil:
+		r.Problems = append(r.Problems, cycle.Error())
+	case !searched:
+		r.Notes = append(r.Notes, "not checked: whether ranks wait for each other")
+	}
 	return nil
 }
 
@@ -126,11 +151,12 @@ func (r *traceReport) traffic(file string) error {
 	endless := 0
 	for i := range t.Connections {
 		r.Bytes += uint64(t.Connections[i].Size)
+		r.Frames += (uint64(t.Connections[i].Size) + goal.FramePayload - 1) / goal.FramePayload
 		if t.Connections[i].Size == 0 {
 			endless++
 		}
 	}
-	r.Frames, r.Memory = r.Bytes/payload, r.Sends*flowMemory
+	r.Memory = r.Sends * flowMemory
 	if endless > 0 {
 		r.Notes = append(r.Notes, plural(endless, "connection")+" without an end")
 	}
@@ -178,7 +204,7 @@ func (r *traceReport) print(w *sheet) error {
 		if r.Edges > 0 {
 			w.line("  dependencies\t%s", count(uint64(r.Edges)))
 		}
-		w.line("  a run\t%s data frames of %d B, %s of memory besides the fabric", count(r.Frames), payload, units.Bytes(r.Memory).Human())
+		w.line("  a run\t%s data frames of %d B, %s of memory besides the fabric", count(r.Frames), goal.FramePayload, units.Bytes(r.Memory).Human())
 	}
 	for _, n := range r.Notes {
 		w.line("  note\t%s", n)

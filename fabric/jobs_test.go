@@ -376,6 +376,17 @@ func TestJobErrors(t *testing.T) {
 			t.Errorf("%s: %v (expected %s)", keys, err, want)
 		}
 	}
+	// An exchange that posts its recvs first ends: irequires waits for the posting only.
+	exchange = "num_ranks 2\nrank 0 {\nr: recv 9b from 1\ns: send 9b to 1\ns irequires r\n}\nrank 1 {\nr: recv 9b from 0\ns: send 9b to 0\ns irequires r\nc: calc 1\nc requires r\n}\n"
+	if err := os.WriteFile(path, []byte(exchange), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, keys := range []string{"", ", rendezvous: 9B", ", eager: 9B"} {
+		f := simulate(t, jobScenario(t, plainFabric+"workload: [{name: a, generator: goal, path: "+path+keys+"}]"), 1, 1)
+		if !f.Jobs[0].Done() {
+			t.Errorf("%s: %d operations are left", keys, f.Jobs[0].Left())
+		}
+	}
 	for keys, want := range map[string]string{
 		"nodes: {nics: 3}": "8 hosts cannot be divided into servers of 3 NICs", "nodes: {nics: 2, gpus: 3}": "3 GPUs cannot share 2 NICs equally",
 		"nodes: {gpus: 2}": "GPUs that share a NIC have no network between them", "nodes: {scale_up: {latency: 1us}}": "a scale-up network without a rate",

@@ -4,7 +4,11 @@
 // everything. Time and completions of flows go in; flows to start and notices come out.
 package job
 
-import "github.com/xoff-net/xoff/base/units"
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/base/units"
+)
 
 // Kind is the kind of an operation.
 type Kind uint8
@@ -208,3 +212,46 @@ func (o *Op) Began() (units.Time, bool) { return o.began - 1, o.began > 0 }
 
 // Ended returns when an operation was complete, and false if it is not.
 func (o *Op) Ended() (units.Time, bool) { return o.ended - 1, o.ended > 0 }
+
+// Stuck returns a recv that waits for a message that nobody will send, with a message that no
+// recv takes, if there is one. It returns an empty text unless the job can only wait at the
+// time end, but does not look at flows. Only jobs with wildcards can wait so.
+func (j *Job) Stuck(end units.Time) string {
+	if len(j.matchers) == 0 {
+		return ""
+	}
+	for _, h := range j.hosts {
+		if len(h.timers) > 0 {
+			return ""
+		}
+	}
+	text := ""
+	for k := range j.Ops {
+		op := &j.Ops[k]
+		if max(op.began, op.ended)+j.ScaleUp.Latency > end {
+			return "" // a notice may be under way
+		}
+		if p, ok := j.Patterns[uint32(k)]; ok && text == "" && op.began > 0 && op.ended == 0 {
+			text = fmt.Sprintf("rank %d, operation %d: recv from %s with %s gets no message",
+				op.Rank, uint32(k)-j.Ranks[op.Rank].First, number("rank", p.From), number("tag", p.Tag))
+		}
+	}
+	for r := range uint32(len(j.Ranks)) {
+		if m := j.matchers[r]; m != nil && len(m.unexpected) > 0 {
+			msg := &j.Messages[m.unexpected[0]]
+			if text != "" {
+				text += "; "
+			}
+			return text + fmt.Sprintf("rank %d, operation %d: send to rank %d with %s has no recv",
+				msg.From, msg.Op-j.Ranks[msg.From].First, r, number("tag", msg.Tag))
+		}
+	}
+	return text
+}
+
+func number(what string, v uint32) string {
+	if v == Wildcard {
+		return "any " + what
+	}
+	return fmt.Sprintf("%s %d", what, v)
+}

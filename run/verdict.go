@@ -47,7 +47,7 @@ func judge(ctx context.Context, b *fabric.Fabric, s *metrics.Summary, invariants
 	}
 	var v Verdict
 	if n, waiting := b.Unfinished(s.End); n > 0 {
-		v = Verdict{Code: Failure, Unfinished: n, Message: unfinished(s, n, waiting)}
+		v = Verdict{Code: Failure, Unfinished: n, Message: unfinished(b, s, n, waiting)}
 	}
 	if s.Drops.Broken > 0 {
 		return Verdict{Code: Broken, Otherwise: &v, Message: fmt.Sprintf("%d lossless frames were dropped although flow control %s promises none; "+
@@ -58,13 +58,20 @@ func judge(ctx context.Context, b *fabric.Fabric, s *metrics.Summary, invariants
 }
 
 // unfinished returns the message for a run that at_most ended early.
-func unfinished(s *metrics.Summary, n, waiting int) string {
+func unfinished(b *fabric.Fabric, s *metrics.Summary, n, waiting int) string {
 	text := fmt.Sprintf("run.stop.at_most ended the run at %s with %d unfinished flows", s.End.Human(), n)
 	if waiting > 0 {
 		text += fmt.Sprintf(", %d of which had not started", waiting)
 	}
 	if s.Deadlock.Standing > 0 {
 		return text + "; the run has a deadlock, see `deadlock` in the summary"
+	}
+	if n == waiting { // nothing is under way
+		for _, j := range b.Jobs {
+			if stuck := j.Stuck(s.End); stuck != "" {
+				return text + "; job " + j.Name + " never ends: " + stuck
+			}
+		}
 	}
 	return text + "; fix: increase run.stop.at_most, or set `run.stop.when: time` to end the run at a fixed time"
 }

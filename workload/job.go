@@ -60,14 +60,14 @@ func (e *Env) job(s goal.Source, o jobOptions) (*Plan, error) {
 			return nil, err
 		}
 		if err := a.rank(uint32(r), g, labelled, o); err != nil {
-			return nil, err
+			return nil, a.named(err)
 		}
 	}
 	if err := a.match(); err != nil {
 		return nil, err
 	}
 	a.sends, a.recvs = nil, nil
-	return a.plan, a.acyclic()
+	return a.plan, a.named(a.acyclic())
 }
 
 // reserve reserves memory for a file: for its operations and dependencies before the first
@@ -312,6 +312,14 @@ func (a *assembly) mismatched(err error) error {
 	return err
 }
 
+// named adds the file of an operation.
+func (a *assembly) named(err error) error {
+	if f, ok := a.source.(*goal.File); ok && err != nil {
+		return fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	return err
+}
+
 // target sets where the message of a send arrives.
 func (a *assembly) target(send, target uint32) {
 	op := &a.job.Ops[send]
@@ -332,47 +340,61 @@ func (a *assembly) acyclic() error {
 	if len(j.Patterns) > 0 {
 		return nil
 	}
+	const missing = 1 << 31 // in left: the message of a recv has not arrived
 	left := make([]uint32, len(j.Ops))
+	posted := make([]bool, len(j.Ops))
 	var ready []uint32
 	for k := range j.Ops {
-		left[k] = j.Ops[k].Deps
-		if j.Ops[k].Kind == job.Recv {
-			left[k]++
-		}
-		if left[k] == 0 {
+		if left[k] = j.Ops[k].Deps; left[k] == 0 {
 			ready = append(ready, uint32(k))
 		}
-	}
-	done := 0
-	release := func(k uint32) {
-		if left[k]--; left[k] == 0 {
-			ready = append(ready, k)
+		if j.Ops[k].Kind == job.Recv {
+			left[k] |= missing
 		}
 	}
 	follow := func(k uint32, started bool) {
 		for _, e := range j.EdgesOf(k) {
-			if started == (e&job.AtStart != 0) {
-				release(e.Op())
+			if to := e.Op(); started == (e&job.AtStart != 0) {
+				if left[to]--; left[to]&^missing == 0 {
+					ready = append(ready, to)
+				}
 			}
 		}
 	}
-	for ; len(ready) > 0; done++ {
+	done := 0
+	complete := func(k uint32) {
+		done++
+		follow(k, false)
+	}
+	take := func(recv uint32) {
+		if left[recv] > 0 || !posted[recv] {
+			return
+		}
+		complete(recv)
+		if send := j.Ops[recv].To; j.Ops[send].Ends == job.OnReceipt {
+			complete(send)
+		}
+	}
+	for len(ready) > 0 {
 		k := ready[len(ready)-1]
 		ready = ready[:len(ready)-1]
-		op := &j.Ops[k]
-		switch op.Kind {
-		case job.Send:
-			release(j.Targets[op.To])
-		case job.Copy:
-			release(op.To)
-		case job.Recv:
-			if j.Ops[op.To].Ends == job.OnReceipt {
-				follow(op.To, false)
-			}
-		}
 		follow(k, true)
-		if op.Ends != job.OnReceipt {
-			follow(k, false)
+		op := &j.Ops[k]
+		if op.Kind == job.Recv {
+			posted[k] = true
+			take(k)
+			continue
+		}
+		if op.Kind != job.Compute {
+			recv := op.To
+			if op.Kind == job.Send {
+				recv = j.Targets[op.To]
+			}
+			left[recv] &^= missing
+			take(recv)
+		}
+		if op.Kind == job.Compute || op.Ends != job.OnReceipt {
+			complete(k)
 		}
 	}
 	if done == len(j.Ops) {

@@ -13,15 +13,34 @@ type Report struct {
 	Ops       [Calc + 1]int64 // number of operations by kind
 	Edges     int64
 	Bytes     uint64 // of all sends; the largest value if the sum overflows
+	Frames    uint64 // of all sends, with FramePayload bytes each
 	Compute   uint64 // of all calcs, in ns; the largest value if the sum overflows
 	MostOps   int    // operations of the largest rank
 	Wildcards int64  // recvs with any source or any tag
+
+	// LargestSend and LongestCalc are the first ones with the largest size.
+	LargestSend, LongestCalc Place
 
 	// Mismatches are sends without a recv and recvs without a send, by rank, peer and tag.
 	Mismatches []Mismatch
 	// Partial means that some mismatches are missing, because there are very many of them
 	// or of wildcards.
 	Partial bool
+}
+
+// FramePayload is the payload of a data frame in Report.Frames.
+const FramePayload = 1000
+
+// Place is an operation of a rank, with its size.
+type Place struct {
+	Size     uint64
+	Rank, Op int
+}
+
+func (p *Place) largest(size uint64, rank uint32, op int) {
+	if size > p.Size {
+		*p = Place{size, int(rank), op}
+	}
 }
 
 // Mismatch is a group of operations of one rank, with the same peer and tag, that have no
@@ -132,16 +151,19 @@ func (c *checker) add(rank uint32, g *Graph) {
 	r := c.report
 	r.Edges += int64(g.NumEdges())
 	r.MostOps = max(r.MostOps, len(g.Ops))
-	for _, op := range g.Ops {
+	for i, op := range g.Ops {
 		r.Ops[op.Kind]++
 		if op.Kind == Calc {
+			r.LongestCalc.largest(op.Size, rank, i)
 			r.Compute = addSaturated(r.Compute, op.Size)
 			continue
 		}
 		k, wild := message(rank, op)
 		switch {
 		case op.Kind == Send:
+			r.LargestSend.largest(op.Size, rank, i)
 			r.Bytes = addSaturated(r.Bytes, op.Size)
+			r.Frames = addSaturated(r.Frames, (max(1, op.Size)-1)/FramePayload+1)
 			c.sums[c.bucket(k)] += c.sizeHash(k, op.Size)
 		case wild:
 			r.Wildcards++
@@ -209,12 +231,18 @@ func (c *checker) conclude() {
 	slices.SortFunc(keys, func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.tag, b.tag))
 	})
-	match := func(send, recv *group) {
-		if recv != nil {
-			n := min(send.sends, recv.recvs)
-			send.sends -= n
-			recv.recvs -= n
+	match := func(send, recv *group) int64 {
+		if recv == nil {
+			return 0
 		}
+		n := min(send.sends, recv.recvs)
+		send.sends -= n
+		recv.recvs -= n
+		return n
+	}
+	took := make(map[taken]int64)
+	recvsFor := func(k key) [3]key { // the most specific wildcard first, so that the general ones remain for others
+		return [3]key{{k.from, k.to, Any}, {Any, k.to, k.tag}, {Any, k.to, Any}}
 	}
 	for i, k := range keys {
 		g := c.groups[k]
@@ -222,11 +250,13 @@ func (c *checker) conclude() {
 		for j := i - 1; j >= 0 && k.tag == Any && keys[j].from == k.from && keys[j].to == k.to; j-- {
 			match(g, c.groups[keys[j]])
 		}
-		// The most specific wildcard first, so that the general ones remain for others.
-		for _, w := range []key{{k.from, k.to, Any}, {Any, k.to, k.tag}, {Any, k.to, Any}} {
-			match(g, c.wild[w])
+		for _, w := range recvsFor(k) {
+			if n := match(g, c.wild[w]); n > 0 {
+				took[taken{k, w}] = n
+			}
 		}
 	}
+	c.exchange(keys, took, recvsFor)
 	for k, g := range c.groups {
 		if g.sends > 0 {
 			c.mismatch(Mismatch{k.from, k.to, k.tag, Send, g.sends, g.send})
@@ -243,6 +273,81 @@ func (c *checker) conclude() {
 	slices.SortFunc(c.report.Mismatches, func(a, b Mismatch) int {
 		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Tag, b.Tag))
 	})
+}
+
+// taken is a group of sends that took wildcard recvs.
+type taken struct{ send, wild key }
+
+// maxExchange limits the steps of exchange.
+const maxExchange = 1 << 22
+
+// exchange matches sends that found no recv although a wildcard of the rank is left, by giving
+// other wildcards to sends that took theirs: augmenting paths.
+func (c *checker) exchange(keys []key, took map[taken]int64, recvsFor func(key) [3]key) {
+	free := make(map[uint32]bool) // ranks with wildcards that are left
+	for k, g := range c.wild {
+		free[k.to] = free[k.to] || g.recvs > 0
+	}
+	var byWild map[key][]key // sends that may have taken a wildcard
+	steps := 0
+	for _, k := range keys {
+		for c.groups[k].sends > 0 && free[k.to] && k.tag != Any {
+			if byWild == nil {
+				byWild = make(map[key][]key)
+				for _, s := range keys {
+					for _, w := range recvsFor(s) {
+						if g := c.wild[w]; g != nil && s.tag != Any && free[s.to] {
+							byWild[w] = append(byWild[w], s)
+						}
+					}
+				}
+			}
+			before := map[key]key{k: k} // of wildcards the send that wants it, of sends the wildcard that it gives
+			queue, end, found := []key{k}, key{}, false
+			for len(queue) > 0 && !found {
+				s := queue[0]
+				queue = queue[1:]
+				for _, w := range recvsFor(s) {
+					if _, seen := before[w]; seen || c.wild[w] == nil {
+						continue
+					}
+					before[w] = s
+					if found = c.wild[w].recvs > 0; found {
+						end = w
+						break
+					}
+					for _, other := range byWild[w] {
+						steps++
+						if _, seen := before[other]; !seen && took[taken{other, w}] > 0 {
+							before[other] = w
+							queue = append(queue, other)
+						}
+					}
+				}
+				if steps > maxExchange {
+					c.report.Partial = true
+					return
+				}
+			}
+			if !found {
+				break
+			}
+			n := min(c.groups[k].sends, c.wild[end].recvs)
+			for w := end; before[w] != k; w = before[before[w]] {
+				n = min(n, took[taken{before[w], before[before[w]]}])
+			}
+			c.groups[k].sends -= n
+			c.wild[end].recvs -= n
+			for w := end; ; w = before[before[w]] {
+				s := before[w]
+				took[taken{s, w}] += n
+				if s == k {
+					break
+				}
+				took[taken{s, before[s]}] -= n
+			}
+		}
+	}
 }
 
 func (c *checker) mismatch(m Mismatch) { c.report.Mismatches = append(c.report.Mismatches, m) }

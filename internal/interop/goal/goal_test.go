@@ -3,7 +3,9 @@ package goal
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -273,6 +275,120 @@ func TestSamplesCheck(t *testing.T) {
 		r, err := Check(f)
 		if err != nil || len(r.Mismatches) != want || f.Ranks() != 16 {
 			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+}
+
+// Ranks that wait for each other through messages are found; a recv that is posted does not
+// hold what waits only for its start.
+func TestFindCycle(t *testing.T) {
+	exchange := func(wait string) string {
+		return "num_ranks 3\nrank 0 {\ncalc 1\na: recv 5b from 1 tag 2\nb: send 5b to 1 tag 2\nb " + wait + " a\n}\n" +
+			"rank 1 {\na: recv 5b from 0 tag 2\nb: send 5b to 0 tag 2\nb requires a\n}\nrank 2 {\n}\n"
+	}
+	for _, c := range []struct {
+		text, want string
+		searched   bool
+	}{
+		{exchange("requires"), "rank 0, operation 1: recv from rank 1 with tag 2 never completes: it waits for a message that waits for it, through other ranks", true},
+		{exchange("irequires"), "", true},
+		{"num_ranks 2\nrank 0 {\na: send 5b to 1\nb: recv 5b from 1\nb requires a\n}\nrank 1 {\na: send 5b to 0\nb: recv 5b from 0\nb requires a\n}\n", "", true},
+		{"num_ranks 1\nrank 0 {\na: recv 5b from 0\nb: send 5b to 0\nb requires a\n}\n", "rank 0, operation 0: recv from rank 0 with tag 0 never completes: it waits for a message that waits for it, through other ranks", true},
+		{"num_ranks 2\nrank 0 {\nsend 5b to 1\n}\nrank 1 {\nrecv 5b from -1\n}\n", "", false},
+		{"num_ranks 2\nrank 0 {\nsend 5b to 1 tag -1\n}\nrank 1 {\nrecv 5b from 0 tag 1\n}\n", "", false},
+	} {
+		f := mustParse(t, c.text)
+		r, err := Check(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		searched, cycle, err := FindCycle(f, r)
+		if cycle != nil {
+			got = cycle.Error()
+		}
+		if err != nil || searched != c.searched || got != c.want {
+			t.Errorf("%q: %q, searched %t, %v (expected %q, %t)", c.text, got, searched, err, c.want, c.searched)
+		}
+	}
+	r, err := Check(mustParse(t, "num_ranks 2\nrank 0 {\nsend 5b to 1\nsend 2001b to 1\nsend 0b to 1\n}\nrank 1 {\nrecv 5b from 0\ncalc 7\nrecv 2001b from 0\nrecv 0b from 0\n}\n"))
+	if err != nil || r.Frames != 1+3+1 || r.LargestSend != (Place{2001, 0, 1}) || r.LongestCalc != (Place{7, 1, 1}) {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// As many messages match as can: no matching leaves fewer sends, also where a
+// recv with any source and one with any tag compete for sends.
+func TestWildcardsMatchMost(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 400 {
+		var sends [2][]Op
+		var recvs []Op
+		for range 1 + rnd.IntN(7) {
+			from := rnd.IntN(2)
+			sends[from] = append(sends[from], Op{Kind: Send, Size: 5, Peer: 2, Tag: uint32(rnd.IntN(3))})
+			r := Op{Kind: Recv, Size: 5, Peer: uint32(rnd.IntN(2)), Tag: uint32(rnd.IntN(3))}
+			if rnd.IntN(2) == 0 {
+				r.Peer = Any
+			}
+			if rnd.IntN(2) == 0 {
+				r.Tag = Any
+			}
+			recvs = append(recvs, r)
+		}
+		var text strings.Builder
+		text.WriteString("num_ranks 3\n")
+		for rank, ops := range [][]Op{sends[0], sends[1], recvs} {
+			fmt.Fprintf(&text, "rank %d {\n", rank)
+			for _, op := range ops {
+				if op.Kind == Send {
+					fmt.Fprintf(&text, "send 5b to 2 tag %d\n", op.Tag)
+				} else {
+					fmt.Fprintf(&text, "recv 5b from %s tag %s\n", number(op.Peer), number(op.Tag))
+				}
+			}
+			text.WriteString("}\n")
+		}
+		// Augmenting paths, message by message.
+		owner := make([]int, len(recvs))
+		var all []key
+		for from, list := range sends {
+			for _, s := range list {
+				all = append(all, key{uint32(from), 2, s.Tag})
+			}
+		}
+		var give func(s int, seen []bool) bool
+		give = func(s int, seen []bool) bool {
+			for i, r := range recvs {
+				if seen[i] || r.Peer != Any && r.Peer != all[s].from || r.Tag != Any && r.Tag != all[s].tag {
+					continue
+				}
+				seen[i] = true
+				if owner[i] == 0 || give(owner[i]-1, seen) {
+					owner[i] = s + 1
+					return true
+				}
+			}
+			return false
+		}
+		want := 0 // sends without a recv
+		for s := range all {
+			if !give(s, make([]bool, len(recvs))) {
+				want++
+			}
+		}
+		r, err := Check(mustParse(t, text.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for _, m := range r.Mismatches {
+			if m.Kind == Send {
+				got += int(m.Count)
+			}
+		}
+		if got != want {
+			t.Fatalf("%s%d sends without a recv (expected %d): %v", text.String(), got, want, r.Mismatches)
 		}
 	}
 }
