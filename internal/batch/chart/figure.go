@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -344,7 +345,7 @@ func (f *Figure) overTime(p *plot.Panel, names []string, of map[string][]*cell) 
 	if n := len(p.Series); n > maxTraces {
 		panel := of[names[0]][0].panel
 		slices.SortStableFunc(p.Series, func(a, b plot.Series) int {
-			return -compare(slices.Max(append(a.Y, 0)), slices.Max(append(b.Y, 0)))
+			return -cmp.Compare(slices.Max(append(a.Y, 0)), slices.Max(append(b.Y, 0)))
 		})
 		p.Series = p.Series[:maxTraces]
 		p.Notes = append(p.Notes, fmt.Sprintf("the %d largest of %d series", maxTraces, n))
@@ -356,16 +357,6 @@ func (f *Figure) overTime(p *plot.Panel, names []string, of map[string][]*cell) 
 			return c.panel == panel && !kept(point{series: c.series})
 		})
 	}
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // instant is the value of a series at a time.

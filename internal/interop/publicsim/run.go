@@ -1,6 +1,7 @@
 package publicsim
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/xoff-net/xoff/base/packet"
@@ -50,18 +51,8 @@ func (r *Run) Done() []Done {
 			list = append(list, Done{f.Src, f.Dst, f.SrcPort, f.DstPort, f.Size, f.Start, r.Flows.Send[i].Acked - f.Start, r.in.alone(&f)})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Done) int { return compare(a.Start+a.FCT, b.Start+b.FCT) })
+	slices.SortStableFunc(list, func(a, b Done) int { return cmp.Compare(a.Start+a.FCT, b.Start+b.FCT) })
 	return list
-}
-
-func compare(a, b units.Time) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // alone returns the standalone FCT by the public simulator's formula: the base round trip
@@ -110,7 +101,7 @@ func (r *Run) Pauses() []Pause {
 	for _, s := range r.recorders {
 		all = append(all, s.seen...)
 	}
-	slices.SortStableFunc(all, func(a, b Pause) int { return compare(a.At, b.At) })
+	slices.SortStableFunc(all, func(a, b Pause) int { return cmp.Compare(a.At, b.At) })
 	return all
 }
 

@@ -138,13 +138,13 @@ func merged(list []*rules.Report) []*same {
 // drawn returns the picture of the fabric.
 func drawn(made *convert.Imported, survey *check.Survey, r *check.SwitchReport, found []*same) *report.Figure {
 	p := newPicture(survey.Graph, survey.Config.Topology.Name, 0, severities)
-	node := make(map[string]*convert.Node)
-	for i := range made.Nodes {
-		node[made.Nodes[i].Switch] = &made.Nodes[i]
+	ports := make(map[string][]convert.Port) // by switch
+	for _, port := range made.Ports {
+		ports[port.Switch] = append(ports[port.Switch], port)
 	}
 	for _, s := range r.Switches {
-		if n := node[s.Switch]; n != nil {
-			p.describe(n.Name, fmt.Sprintf("%s; %s; %s, %s", s.Verdict, s.Chip, plural(s.Count(rules.Error), "error"),
+		if own := ports[s.Switch]; own != nil {
+			p.describe(own[0].Node, fmt.Sprintf("%s; %s; %s, %s", s.Verdict, s.Chip, plural(s.Count(rules.Error), "error"),
 				plural(s.Count(rules.Warning), "warning")))
 		}
 	}
@@ -154,7 +154,7 @@ func drawn(made *convert.Imported, survey *check.Survey, r *check.SwitchReport, 
 		}
 		var names []string
 		for _, s := range f.switches {
-			names = append(names, portsOf(node[s], f.keys[s])...)
+			names = append(names, portsOf(ports[s], f.keys[s])...)
 		}
 		p.highlight(fmt.Sprintf("%d %s", i+1, f.Name), fmt.Sprintf("%d. %s: %s", i+1, f.Name,
 			check.Brief(f.switches)), values[f.Severity], names)
@@ -170,21 +170,22 @@ func drawn(made *convert.Imported, survey *check.Survey, r *check.SwitchReport, 
 
 // portsOf returns the names in the scenario of the ports that keys of a table name, or of the
 // whole switch if they name none.
-func portsOf(n *convert.Node, keys []string) []string {
-	if n == nil {
+func portsOf(ports []convert.Port, keys []string) []string {
+	if ports == nil {
 		return nil
 	}
 	var names []string
 	for _, key := range keys {
 		before, _, _ := strings.Cut(key, "|")
 		for _, word := range strings.Split(before, ",") {
-			if i := slices.Index(n.Ports, strings.TrimSpace(word)); i >= 0 {
-				names = append(names, fmt.Sprintf("%s.port%d", n.Name, i))
+			name := strings.TrimSpace(word)
+			if i := slices.IndexFunc(ports, func(p convert.Port) bool { return p.Name == name }); i >= 0 {
+				names = append(names, fmt.Sprintf("%s.port%d", ports[i].Node, ports[i].Index))
 			}
 		}
 	}
 	if names == nil {
-		return []string{n.Name}
+		return []string{ports[0].Node}
 	}
 	return names
 }

@@ -20,14 +20,6 @@ type Imported struct {
 	Pausing int      // number of lossless ones
 	Omitted []string // settings without an equivalent in a scenario, one line each
 	Assumed []string // ports with assumed hosts, one line for each switch
-	Nodes   []Node   // switches of the scenario
-}
-
-// Node is a switch of a scenario: its name there and in its configuration, and the configured names
-// of its ports, by their number in the scenario.
-type Node struct {
-	Name, Switch string
-	Ports        []string
 }
 
 // Port tells where a port of a configuration is in the scenario.
@@ -70,18 +62,10 @@ func Scenario(name string, switches []*sonic.Completed, wires []sonic.Wire) (*Im
 	}
 	bare := f.yaml(false)
 	text := f.yaml(true) // may omit settings, too
-	made := &Imported{
+	return &Imported{
 		Text: text, Fabric: bare, Ports: f.placed(switches), Classes: append(slices.Clone(f.lossless), f.lossy...), Pausing: len(f.lossless),
 		Omitted: f.omitted, Assumed: f.assumed,
-	}
-	for i, n := range f.switches {
-		node := Node{Name: n.name, Switch: switches[i].Name}
-		for _, p := range n.ports {
-			node.Ports = append(node.Ports, p.name)
-		}
-		made.Nodes = append(made.Nodes, node)
-	}
-	return made, nil
+	}, nil
 }
 
 // placed returns the ports with a cable or a host.
