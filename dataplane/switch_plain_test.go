@@ -34,6 +34,11 @@ func TestPlainSwitchUnderCongestion(t *testing.T) {
 		for port := range 4 {
 			log = append(log, fmt.Sprintf("port %d: %+v, sent %v %v", port, b.sw.PortStats(port, b.now), b.sent[port], b.control[port]))
 		}
+		for in := range 3 { // into an empty buffer: the peak stays
+			b.data(in, 3, 14)
+		}
+		b.wait(4)
+		log = append(log, fmt.Sprint("peak ", b.sw.View().PeakStored()))
 		if b.drops(0) == 0 {
 			t.Error("nothing was dropped, want a full buffer")
 		}

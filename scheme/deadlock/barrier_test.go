@@ -23,18 +23,22 @@ func (f *full) InsertHead(_ units.Time, _, _ int, p *packet.Packet) bool {
 }
 
 // If the shared segment is full, the barrier, 64 B, is stored in the unused headroom of the
-// queue. With less than that there is no round.
+// queue, or in what other queues of its class have lent to it. With less than that there is no
+// round.
 func TestBarrierWithoutSharedBuffer(t *testing.T) {
 	for _, c := range []struct {
-		headroom, took units.Bytes
-		ok             bool
-	}{{1000, 64, true}, {64, 64, true}, {63, 0, false}} {
-		s := &full{ledger: mmu.NewLedger(mmu.Spec{Ports: 1, Size: 10000}), headroom: c.headroom}
-		h := roundabout{s: s, lossless: 1 << 3, off: []packet.ClassMask{1 << 3}}
-		h.round.class = 3
+		headroom, lent, took units.Bytes
+		by                   int // the queue to which it is lent
+		ok                   bool
+	}{{1000, 0, 64, 0, true}, {64, 0, 64, 0, true}, {63, 0, 0, 0, false}, {60, 4, 64, 0, true}, {60, 3, 0, 0, false}, {60, 4, 0, 1, false}} {
+		s := &full{ledger: mmu.NewLedger(mmu.Spec{Ports: 2, Size: 10000}), headroom: c.headroom}
+		h := roundabout{s: s, lossless: 1 << 3, off: make([]packet.ClassMask, 2), queues: make([]raQueue, 2*mmu.Classes)}
+		h.off[0], h.round.class = 1<<3, 3
+		h.at(1, 3).borrow = raBorrow{on: true, by: c.by, headroom: c.lent}
+		h.at(1, 2).borrow = raBorrow{on: true, headroom: 64} // another class
 		took, ok := h.insert(0, &packet.Packet{Size: barrierSize})
 		if took != c.took || ok != c.ok {
-			t.Errorf("headroom of %d B: took %d B, %t; want %d B, %t", c.headroom, took, ok, c.took, c.ok)
+			t.Errorf("headroom of %d B, %d B lent to %d: took %d B, %t; want %d B, %t", c.headroom, c.lent, c.by, took, ok, c.took, c.ok)
 		}
 	}
 }

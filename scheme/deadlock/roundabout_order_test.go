@@ -126,6 +126,7 @@ func lostCredits(seeds []int) (given, reported, disordered int, err error) {
 		var list []report
 		lost, stray, injected := make(map[uint32]bool), 0, 0
 		net.PFC.Ordered = true
+		net.Timeout = 50 * units.Millisecond // an ACK that finds no room in a buffer is lost
 		net.Deadlock = func(node int, s deadlock.Switch) (deadlock.Handler, error) {
 			h, err := e.New(p, clearing{recorder{s, node, &list}, lost})
 			w := &orderWatch{Handler: h, hook: h.(deadlock.Hook), node: node, list: &list, displaced: make(map[uint32]bool), lost: lost, stray: &stray, injected: &injected}

@@ -24,6 +24,7 @@ type raRound struct {
 	in, out   int
 	class     uint8
 	granted   uint64 // bytes granted to the upstream in total
+	invited   bool   // the upstream was told a credit, which starts its round even if it is 0
 	announced uint64 // part of granted that the upstream was told
 	arrived   uint64 // part of granted that was used
 	allowed   uint64 // bytes granted by the downstream in total
@@ -92,14 +93,15 @@ func (h *roundabout) begin(now units.Time, nodes []NodeID) {
 }
 
 // insert puts the barrier at the head of the queue. If the shared segment is full it is stored in
-// the unused headroom; the result is the headroom bytes used.
+// unused headroom of the queue, or of queues that have lent theirs; the result is the headroom
+// bytes used.
 func (h *roundabout) insert(now units.Time, barrier *packet.Packet) (units.Bytes, bool) {
 	r := &h.round
 	if h.s.InsertHead(now, r.in, r.out, barrier) {
 		return 0, true
 	}
 	need := h.s.View().Cells(barrierSize)
-	if h.unused(r.in, r.class) < need || !h.s.SetAside(need, mmu.Headroom) {
+	if h.unused(r.in, r.class)+h.loans(r.in, r.class) < need || !h.s.SetAside(need, mmu.Headroom) {
 		return 0, false
 	}
 	return need, h.s.InsertHead(now, r.in, r.out, barrier)
@@ -140,8 +142,9 @@ func (h *roundabout) grant(now units.Time) {
 			break
 		}
 	}
-	if fresh := r.granted - r.announced; fresh >= uint64(h.frame) || fresh > 0 && r.announced-r.arrived < 2*uint64(h.frame) {
-		r.announced = r.granted
+	fresh := r.granted - r.announced
+	if !r.invited || fresh >= uint64(h.frame) || fresh > 0 && r.announced-r.arrived < 2*uint64(h.frame) {
+		r.invited, r.announced = true, r.granted
 		h.send(now, r.in, &Header{Op: OpCredit, Class: r.class, T: Tuple{Rand: uint32(r.granted), Sid: r.t.Sid, Qid: r.t.Qid}, Round: r.serial, Nodes: []NodeID{unit(h.s.View())}})
 	}
 }
@@ -274,14 +277,35 @@ func (h *roundabout) reuse(now units.Time, in int, b units.Bytes, from mmu.Segme
 	default:
 		r.granted += uint64(b)
 		if in != r.in && (from == mmu.Headroom || h.scarce()) {
-			b := &h.at(in, r.class).borrow
-			if !b.on {
-				h.borrowed++
-			}
-			*b = raBorrow{by: r.in, on: true, repaid: units.Never}
-			h.hold(now, in)
+			h.lend(now, in, b, from)
 		}
 	}
+}
+
+// lend records that bytes freed by another queue are lent to the loop.
+func (h *roundabout) lend(now units.Time, in int, b units.Bytes, from mmu.Segment) {
+	r, l := &h.round, &h.at(in, h.round.class).borrow
+	if !l.on {
+		h.borrowed++
+	}
+	if !l.on || l.by != r.in {
+		*l = raBorrow{by: r.in, on: true}
+	}
+	if l.repaid = units.Never; from == mmu.Headroom {
+		l.headroom += b
+	}
+	h.hold(now, in)
+}
+
+// loans returns the headroom that other queues have lent to the queue of a loop.
+func (h *roundabout) loans(by int, class uint8) units.Bytes {
+	sum := units.Bytes(0)
+	for in := range h.off {
+		if b := &h.at(in, class).borrow; b.on && b.by == by {
+			sum += b.headroom
+		}
+	}
+	return sum
 }
 
 // scarce reports whether the shared segment is nearly full. Resumed queues would use more of it,
@@ -293,6 +317,8 @@ type raBorrow struct {
 	by     int // ingress port of the loop; the class is the same
 	on     bool
 	repaid units.Time // time since which the bytes are free again; Never: they are not
+
+	headroom units.Bytes // part of the lent bytes that is headroom
 }
 
 // hold withholds RESUMEs of an ingress port: of the class that a loop has locked or is turning,

@@ -33,6 +33,8 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 		{"lent headroom is not passed on", "roundabout.endLoan", "own, h.floor()+h.params.Redundant", "own, 1<<40", mesh},
 		{"a locked queue is resumed", "roundabout.locks", "\th.hold(now, in)\n", "", mesh},
 		{"a round may run out of credit", "roundabout.grant", "r.granted-r.arrived < uint64(r.longest)", "false", tests("TestRoundaboutGoesOnWithLittleRoom")},
+		{"a round without room does not start", "roundabout.grant", "!r.invited || ", "", order},
+		{"lent headroom holds no barrier", "roundabout.insert", "+h.loans(r.in, r.class)", "", tests("TestBarrierWithoutSharedBuffer")},
 		{"rounds never time out", "roundabout.roundOverdue", "now-r.moved < patience", "r.on", tests("TestRoundaboutGivenUp")},
 		{"marks outlive a round that is given up", "roundabout.roundOverdue", "p.Flags &^= packet.Marked\n", "", order},
 		{"frames that missed their exit are not counted", "roundabout.roundOverdue", "lost := r.displaced", "lost := int64(0)", order},
