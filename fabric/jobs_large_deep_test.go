@@ -31,8 +31,8 @@ func peak(t *testing.T) int64 {
 }
 
 // A GOAL file of 10^7 operations is loaded and runs its first millisecond in less than 2 GB. An
-// operation takes at most 64 B. The test runs in a process of its own, because the peak of memory
-// is that of a process.
+// operation takes at most 64 B. The test runs in a process of its own, whose peak of memory counts
+// nothing else.
 func TestDeepTenMillionOperations(t *testing.T) {
 	deep.Turn(t)
 	const alone = "XOFF_TEST_ALONE"
