@@ -15,6 +15,7 @@ import (
 	"github.com/xoff-net/xoff/internal/analysis/calibrate"
 	"github.com/xoff-net/xoff/internal/interop/counters"
 	"github.com/xoff-net/xoff/internal/sys/disk"
+	"github.com/xoff-net/xoff/scheme/cc"
 )
 
 // calibrateFlags are the flags of `xoff calibrate`.
@@ -64,6 +65,9 @@ func (a *app) calibrate(cmd *cobra.Command, paths []string, f *calibrateFlags) e
 		return failf(exitInput, "no counters are given (expected --counters FILE)")
 	case f.runs < 1:
 		return failf(exitInput, "--runs is %d (expected 1 or more)", f.runs)
+	}
+	if _, err := cc.Algorithms.Get(f.cc); err != nil && f.cc != "" {
+		return failf(exitInput, "--cc: %v", err)
 	}
 	if f.span != "" {
 		span, err := units.ParseTime(f.span)

@@ -21,13 +21,16 @@ func (e *Env) place(how string, ranks int, free []int32) ([]int32, error) {
 	if how == "" {
 		how = placements[0]
 	}
+	if ranks < 0 {
+		return nil, keyf("ranks", "%d (expected 0 or more)", ranks)
+	}
 	if !slices.Contains(placements, how) {
 		return e.placeList(how, ranks, free)
 	}
 	if ranks == 0 {
 		ranks = len(free)
 	}
-	if ranks < 1 || ranks > len(free) {
+	if ranks == 0 || ranks > len(free) {
 		return nil, keyf("placement", "%d ranks do not fit on %d free GPUs (expected at most one rank per GPU of `from`)", ranks, len(free))
 	}
 	switch how {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -99,6 +100,9 @@ func WriteShared(path string, write func(io.Writer) error) error {
 func writeVia(temp, path string, write func(io.Writer) error) error {
 	if err := Fill(temp, write); err != nil {
 		_ = os.Remove(temp)
+		if at, ok := errors.AsType[*fs.PathError](err); ok && at.Path == temp {
+			at.Path = path // the temporary name means nothing to users
+		}
 		return err
 	}
 	if err := os.Rename(temp, path); err != nil {
