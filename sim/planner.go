@@ -77,7 +77,8 @@ func (j *journal) setRank(at units.Time, i, rank uint32) {
 type planner struct {
 	from, length units.Time // the window
 	journals     []*journal // by worker
-	keys, sorted []uint64   // of all journals
+	keys, sorted []uint64   // of the causes that may share their time with another
+	times        []times
 	counts       []uint32
 	heads        []head
 }
@@ -102,11 +103,10 @@ func newPlanner(nodes []*fastNode) *planner {
 // numbers of the events that they scheduled.
 func (p *planner) finish(workers []*worker, from, length units.Time) {
 	p.from, p.length, p.journals = from, length, p.journals[:0]
-	p.keys = p.keys[:0]
 	for _, w := range workers {
 		p.journals = append(p.journals, &w.journal)
-		p.keys = append(p.keys, w.journal.keys...)
 	}
+	p.collect()
 	keys := p.sort()
 	for i := 0; i < len(keys); {
 		k := i + 1
@@ -123,10 +123,55 @@ func (p *planner) finish(workers []*worker, from, length units.Time) {
 	}
 }
 
+// times is a word of a set of hashed times: those of at least one cause, and of several.
+type times struct{ once, again uint64 }
+
+// bitsPerCause is the minimum number of bits of such a set per cause. With eight bits, at most
+// one in eight causes with a time of its own shares its bit with another.
+const bitsPerCause = 8
+
+// timeBit returns the position of the time of a cause in a set of 2^(64-shift) bits.
+func timeBit(key uint64, shift uint) (word, bit uint64) {
+	h := key >> causeTimeShift * 0x9e3779b97f4a7c15 >> (shift & 63)
+	return h / 64, h % 64
+}
+
+// collect lists the keys of causes that may share their time with another. These are few,
+// so this saves most of the sorting.
+func (p *planner) collect() {
+	all := 0
+	for _, j := range p.journals {
+		all += len(j.keys)
+	}
+	n := bits.Len(uint(all * bitsPerCause / 64))
+	if len(p.times) < 1<<n {
+		p.times = make([]times, 1<<n)
+	}
+	set, shift := p.times[:1<<n], uint(64-6-n)
+	clear(set)
+	for _, j := range p.journals {
+		for _, k := range j.keys {
+			word, bit := timeBit(k, shift)
+			w := &set[word]
+			w.again |= w.once & (1 << bit)
+			w.once |= 1 << bit
+		}
+	}
+	keys, kept := slices.Grow(p.keys[:0], all)[:all], 0
+	for _, j := range p.journals {
+		for _, k := range j.keys {
+			word, bit := timeBit(k, shift)
+			keys[kept] = k
+			kept += int(set[word].again >> bit & 1)
+		}
+	}
+	p.keys = keys[:kept]
+}
+
 // maxPlanBits limits the number of buckets that a window is divided into for sorting.
 const maxPlanBits = 16
 
-// sort returns the sorted keys of all journals.
+// sort returns the sorted keys.
 func (p *planner) sort() []uint64 {
 	if len(p.sorted) < len(p.keys) {
 		p.sorted = make([]uint64, 2*len(p.keys))
