@@ -20,6 +20,7 @@ func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
 		{"classes of events in reverse", "key", "class<<keyPortBits", "(7-class)<<keyPortBits", byKey},
 		{"one control frame treated as a data frame", "arrivals.gatherFew", "from, classControl,", "from, classArrival,", few},
 		{"boxes of other workers ignored", "arrivals.findBoxes", "senders &= senders - 1", "senders = 0", byKey},
+		{"stolen nodes stay in the queue of their owner", "runQueue.last", "CompareAndSwap(b, b-1)", "CompareAndSwap(b, b)", []string{"-run=^TestEveryNodeIsTakenOnce$", "."}},
 		{"control frames treated as data frames", "arrivals.gatherAll", "control := uint64(classControl)", "control := uint64(classArrival)", byKey},
 		{"windows of twice the lookahead", "NewFast", "windowLength(look /", "windowLength(2 * look /", byKey},
 		{"frames in the box of the next window", "near.of", "uint64(at-n.start)*", "uint64(at-n.start+n.length)*", byKey},
