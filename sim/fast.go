@@ -36,6 +36,7 @@ type Fast struct {
 	depth     uint64   // number of windows with boxes
 	senders   []uint64 // like near.boxes: workers with frames in these boxes, as bits; nil with one worker
 	workers   []*worker
+	queued    []word           // workers whose queue may have nodes, as bits
 	chunks    []*stock[chunk]  // by worker
 	blocks    []*stock[*block] // by worker
 	barrier   barrier
@@ -113,6 +114,7 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 	}
 	f.depth = nearWindows(spec.Cables, f.window)
 	if workers > 1 {
+		f.queued = make([]word, (workers+63)/64)
 		f.senders = make([]uint64, uint64(len(f.nodes))*f.depth)
 	}
 	for i, end := range ends {

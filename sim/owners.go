@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math/bits"
 	"slices"
 	"sync/atomic"
 )
@@ -41,32 +42,52 @@ func (n *fastNode) home() int {
 	return int(n.outputs[0].to)
 }
 
-// runQueue is the range of Fast.active that a worker has yet to run: the first index, and in
-// the low 32 bits the index after the last. It fills its own cache lines.
-type runQueue struct {
-	_      [64]byte
-	bounds atomic.Uint64
-	_      [56]byte
+// word is an atomic word with its own cache line.
+type word struct {
+	_ [64]byte
+	atomic.Uint64
+	_ [56]byte
 }
+
+// runQueue is the range of Fast.active that a worker has yet to run: the first index, and in
+// the low 32 bits the index after the last.
+type runQueue struct{ bounds word }
 
 // share fills the queues of all workers for the current window.
 func (f *Fast) share() {
-	first := 0
-	for _, w := range f.workers {
+	first, set := 0, uint64(0)
+	for i, w := range f.workers {
 		n, _ := slices.BinarySearch(f.active[first:], w.end)
 		w.queue.bounds.Store(uint64(first)<<32 | uint64(first+n))
-		first += n
+		if first += n; n > 0 {
+			set |= 1 << (i % 64)
+		}
+		if i%64 == 63 || i == len(f.workers)-1 {
+			f.queued[i/64].Store(set)
+			set = 0
+		}
 	}
 }
 
 // take removes the next node from the queue of the worker or, if that is empty, the last one
 // from the queue of another. It returns an index in Fast.active, or -1 if all are empty.
 func (w *worker) take() int {
-	node := w.queue.first()
-	for i := 1; i < len(w.all) && node < 0; i++ {
-		node = w.all[(w.index+i)%len(w.all)].queue.last()
+	if node := w.queue.first(); node >= 0 {
+		return node
 	}
-	return node
+	queued, from := w.f.queued, w.index%64
+	for i := range queued {
+		group := (w.index/64 + i) % len(queued)
+		set := &queued[group]
+		for m := set.Load(); m != 0; m = set.Load() {
+			other := (bits.TrailingZeros64(bits.RotateLeft64(m, -from)) + from) % 64
+			if node := w.all[group*64+other].queue.last(); node >= 0 {
+				return node
+			}
+			set.And(^(1 << other))
+		}
+	}
+	return -1
 }
 
 // first removes the first index. It returns -1 if the queue is empty.

@@ -52,8 +52,8 @@ func TestOwners(t *testing.T) {
 // Every active node is taken exactly once, also if its owner takes none: nodes are stolen.
 func TestEveryNodeIsTakenOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8)) // more threads than cores: they are preempted anywhere
-	const workers, nodes, rounds = 8, 40, 500
-	f := &Fast{}
+	const workers, nodes, rounds = 72, 216, 300
+	f := &Fast{queued: make([]word, (workers+63)/64)}
 	for i := range workers {
 		f.workers = append(f.workers, &worker{f: f, index: i, end: int32((i + 1) * nodes / workers)})
 	}
