@@ -78,7 +78,7 @@ type planner struct {
 	from, length units.Time // the window
 	journals     []*journal // by worker
 	keys, sorted []uint64   // of the causes that may share their time with another
-	times        []times
+	slots        []uint8    // by hash of the time of causes: a bit per cause, at most eight
 	counts       []uint32
 	heads        []head
 }
@@ -123,17 +123,13 @@ func (p *planner) finish(workers []*worker, from, length units.Time) {
 	}
 }
 
-// times is a word of a set of hashed times: those of at least one cause, and of several.
-type times struct{ once, again uint64 }
+// slotsPerCause is the minimum number of slots of planner.slots per cause. With four, at most
+// a fifth of the causes with a time of their own share a slot.
+const slotsPerCause = 4
 
-// bitsPerCause is the minimum number of bits of such a set per cause. With eight bits, at most
-// one in eight causes with a time of its own shares its bit with another.
-const bitsPerCause = 8
-
-// timeBit returns the position of the time of a cause in a set of 2^(64-shift) bits.
-func timeBit(key uint64, shift uint) (word, bit uint64) {
-	h := key >> causeTimeShift * 0x9e3779b97f4a7c15 >> (shift & 63)
-	return h / 64, h % 64
+// slotOf returns the slot of the time of a cause among 2^(64-shift).
+func slotOf(key uint64, shift uint) uint64 {
+	return key >> causeTimeShift * 0x9e3779b97f4a7c15 >> (shift & 63)
 }
 
 // collect lists the keys of causes that may share their time with another. These are few,
@@ -143,26 +139,23 @@ func (p *planner) collect() {
 	for _, j := range p.journals {
 		all += len(j.keys)
 	}
-	n := bits.Len(uint(all * bitsPerCause / 64))
-	if len(p.times) < 1<<n {
-		p.times = make([]times, 1<<n)
+	n := bits.Len(uint(all * slotsPerCause))
+	if len(p.slots) < 1<<n {
+		p.slots = make([]uint8, 1<<n)
 	}
-	set, shift := p.times[:1<<n], uint(64-6-n)
-	clear(set)
+	slots, shift := p.slots[:1<<n], uint(64-n)
+	clear(slots)
 	for _, j := range p.journals {
 		for _, k := range j.keys {
-			word, bit := timeBit(k, shift)
-			w := &set[word]
-			w.again |= w.once & (1 << bit)
-			w.once |= 1 << bit
+			s := &slots[slotOf(k, shift)]
+			*s = *s<<1 | 1 // the second cause sets the second bit
 		}
 	}
 	keys, kept := slices.Grow(p.keys[:0], all)[:all], 0
 	for _, j := range p.journals {
 		for _, k := range j.keys {
-			word, bit := timeBit(k, shift)
 			keys[kept] = k
-			kept += int(set[word].again >> bit & 1)
+			kept += int(slots[slotOf(k, shift)] >> 1 & 1)
 		}
 	}
 	p.keys = keys[:kept]

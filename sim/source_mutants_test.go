@@ -30,7 +30,7 @@ func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
 		{"far wakes a window late", "worker.due", "w.far[0].window <= index", "w.far[0].window < index", byKey},
 		{"simultaneous arrivals by port", "arrivals.orderTies", "n.before(*a.number(keys[j-1]))", "n.before(*n)", byInsertion},
 		{"simultaneous ends of transmissions by port", "orderedNode.firstEnd", "&& a != none &&", "&& a < 0 &&", byInsertion},
-		{"causes that share their time not collected", "planner.collect", "w.again |= w.once & (1 << bit)", "_ = w.again", byInsertion},
+		{"causes that share their time not collected", "planner.collect", "*s = *s<<1 | 1", "*s |= 1", byInsertion},
 		{"causes ranked in the order of nodes", "planner.rank", "a.before(b.number)", "a.at < b.at", byInsertion},
 		{"causes with ranks of their node", "journal.setRank", "c.rank = rank", "_ = rank", byInsertion},
 		{"children with ranks of their node", "journal.setRank", "child.cause == at &&", "child.cause != at &&", byInsertion},
