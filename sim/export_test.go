@@ -24,3 +24,14 @@ func (o *Oracle) RunSearching(nth int, use func(now units.Time, list []Deadlock)
 	}
 	o.now = o.spec.Until
 }
+
+// Stolen returns the number of nodes of the first worker that another worker ran last.
+func (f *Fast) Stolen() int {
+	n := 0
+	for _, node := range f.nodes[:f.workers[0].end] {
+		if node.worker != f.workers[0] {
+			n++
+		}
+	}
+	return n
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"sync/atomic"
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
@@ -28,7 +27,7 @@ type Options struct {
 type Fast struct {
 	spec      *Spec
 	opts      Options
-	nodes     []*fastNode // one worker: hosts next to their switch (see collect); else switches first, as they take longest
+	nodes     []*fastNode // in the order of arrange
 	hosts     []*fastNode
 	links     []fastWire
 	nics      []*dataplane.NIC
@@ -37,6 +36,7 @@ type Fast struct {
 	depth     uint64   // number of windows with boxes
 	senders   []uint64 // like near.boxes: workers with frames in these boxes, as bits; nil with one worker
 	workers   []*worker
+	queued    []word           // workers whose queue may have nodes, as bits
 	chunks    []*stock[chunk]  // by worker
 	blocks    []*stock[*block] // by worker
 	barrier   barrier
@@ -46,8 +46,7 @@ type Fast struct {
 	now    units.Time // start of the current window
 	end    units.Time
 	index  uint64  // index of the current window
-	active []int32 // nodes to run in the current window
-	next   atomic.Int64
+	active []int32 // nodes to run in the current window, in ascending order with several workers
 	stop   bool
 	begun  bool
 	until  units.Time // end of the run
@@ -100,9 +99,11 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 		f.nodes = append(f.nodes, n)
 		f.hosts = append(f.hosts, n)
 	}
-	if opts.Workers <= 1 {
-		slices.SortStableFunc(f.nodes, func(a, b *fastNode) int { return a.home() - b.home() })
+	workers := max(1, min(opts.Workers, len(f.nodes))) // at most one worker per node
+	if f.planner != nil {
+		workers = min(workers, maxOrderedWorkers)
 	}
+	ends := f.arrange(workers)
 	for i, n := range f.nodes {
 		n.index = i
 	}
@@ -112,15 +113,12 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 		}
 	}
 	f.depth = nearWindows(spec.Cables, f.window)
-	workers := max(1, min(opts.Workers, len(f.nodes))) // at most one worker per node
-	if f.planner != nil {
-		workers = min(workers, maxOrderedWorkers)
-	}
 	if workers > 1 {
+		f.queued = make([]word, (workers+63)/64)
 		f.senders = make([]uint64, uint64(len(f.nodes))*f.depth)
 	}
-	for i := range workers {
-		f.workers = append(f.workers, newWorker(f, i))
+	for i, end := range ends {
+		f.workers = append(f.workers, newWorker(f, i, end))
 	}
 	for _, w := range f.workers {
 		w.all = f.workers
@@ -144,14 +142,6 @@ func windowLength(limit units.Time) units.Time {
 		}
 	}
 	return best
-}
-
-// home returns the index of the switch, or of the switch that a host is attached to.
-func (n *fastNode) home() int {
-	if n.sw != nil || len(n.outputs) == 0 {
-		return n.index
-	}
-	return int(n.outputs[0].to)
 }
 
 func (f *Fast) connect(byNode []*fastNode) {
@@ -281,7 +271,9 @@ func (f *Fast) plan(ctx context.Context) {
 		}
 		f.collect(f.index)
 		if len(f.active) > 0 {
-			f.next.Store(0)
+			if len(f.workers) > 1 {
+				f.share()
+			}
 			return
 		}
 		f.now = f.end
@@ -350,8 +342,8 @@ const senderBits = 64
 // wakes are kept in a heap.
 const slots = 128
 
-// worker is one goroutine of the engine. It keeps its own bitmaps of nodes to wake; plan
-// merges them between windows.
+// worker is one goroutine of the engine. It owns some of the nodes (see arrange). It keeps its
+// own bitmaps of nodes to wake; plan merges them between windows.
 type worker struct {
 	f     *Fast
 	slots [slots][]uint64 // by window: bitmap of nodes
@@ -361,12 +353,18 @@ type worker struct {
 	arrivals
 	chunks
 	near    near
-	bit     uint64  // in Fast.senders
+	bit     uint64 // in Fast.senders
+	index   int    // in Fast.workers
+	end     int32  // index in Fast.nodes after the last node that it owns
+	queue   runQueue
 	journal journal // insertion order: causes of the current window
 }
 
-func newWorker(f *Fast, index int) *worker {
-	w := &worker{f: f, arrivals: newArrivals(f.window), near: newNear(len(f.nodes), f.window, f.depth), bit: 1 << (index % senderBits)}
+func newWorker(f *Fast, index, end int) *worker {
+	w := &worker{
+		f: f, arrivals: newArrivals(f.window), near: newNear(len(f.nodes), f.window, f.depth),
+		bit: 1 << (index % senderBits), index: index, end: int32(end),
+	}
 	w.near.begin(0)
 	w.journal.worker = uint64(index) << causeWorkerShift
 	words := (len(f.nodes) + 63) / 64

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// parallel runs windows on all workers. Workers take nodes from a shared counter; the last
-// worker to finish a window plans the next one.
+// parallel runs windows on all workers. The last worker to finish a window plans the next
+// one.
 func (f *Fast) parallel(ctx context.Context) {
 	f.barrier.init(len(f.workers))
 	var wg sync.WaitGroup
@@ -17,11 +17,7 @@ func (f *Fast) parallel(ctx context.Context) {
 		go func() {
 			defer wg.Done()
 			for !f.stop {
-				for {
-					i := f.next.Add(1) - 1
-					if i >= int64(len(f.active)) {
-						break
-					}
+				for i := w.take(); i >= 0; i = w.take() {
 					w.run(f.nodes[f.active[i]])
 				}
 				f.barrier.wait(id, func() { f.advance(ctx) })

@@ -46,3 +46,52 @@ func TestAnyNumberOfWorkers(t *testing.T) {
 		}
 	}
 }
+
+// All traffic is between the hosts of one leaf, so every worker but one steals.
+func TestStolenNodes(t *testing.T) {
+	cfg := star(0, 0)
+	link := topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}
+	cfg.Topology = scenario.Fabric("leaf-spine", &topo.LeafSpineParams{Leaves: 8, Spines: 2, HostsPerLeaf: 8, HostLink: link, FabricLink: link})
+	var list []workload.FlowSpec
+	for i := range 8 {
+		list = append(list, workload.FlowSpec{From: fmt.Sprint("host", i), To: fmt.Sprint("host", (i+1)%8), Size: 200 * units.KB})
+		list = append(list, workload.FlowSpec{From: fmt.Sprint("host", i), To: fmt.Sprint("host", (i+3)%8), Size: 100 * units.KB})
+	}
+	c := &randomCase{cfg: flows(cfg, list...), grace: 50 * units.Microsecond}
+	stolen := 0
+	steals := func(workers int) engine {
+		return engine{fmt.Sprint(workers, " workers"), func(s *sim.Spec) (ran, error) {
+			f, err := sim.NewFast(s, sim.Options{Workers: workers})
+			if err != nil {
+				return ran{}, err
+			}
+			for at := sim.CheckPeriod; at < 30*sim.CheckPeriod; at += sim.CheckPeriod {
+				if _, err := f.RunUntil(t.Context(), at); err != nil {
+					return ran{}, err
+				}
+				stolen += f.Stolen()
+			}
+			end, err := f.Run(t.Context())
+			return ran{end, f.Totals(), f.Final()}, err
+		}}
+	}
+	for _, order := range []func(engine) engine{func(e engine) engine { return e }, byInsertion} {
+		want, err := c.run(order(steals(1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, workers := range []int{2, 8, 64} {
+			stolen = 0
+			got, err := c.run(order(steals(workers)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := want.differs(got); err != nil {
+				t.Errorf("%d workers: %v", workers, err)
+			}
+			if stolen == 0 {
+				t.Errorf("%d workers: no node was stolen", workers)
+			}
+		}
+	}
+}
