@@ -101,7 +101,7 @@ func (o *Outcome) operation(flows []int32) operation {
 		}
 		p.delivered += o.delivered(i)
 		p.start = min(p.start, o.start(i))
-		p.measured = p.measured || o.Measured(i)
+		p.measured = p.measured || o.measured(i)
 		if o.Flows.Recv[i].Delivered != 0 {
 			p.done++
 		}

@@ -23,8 +23,8 @@ type Table struct {
 	columns []probe.Column
 	texts   [][]parquet.Value // by column: the values of a Text column
 	out     *parquet.GenericWriter[any]
-	batch   []parquet.Row
-	values  []parquet.Value // of the batch
+	batch   [][]int64       // by column: words of the rows since the last flush
+	values  []parquet.Value // scratch: a column of the batch
 	csv     *csv.Writer     // nil: no CSV
 	fields  []string
 	rows    int64
@@ -32,24 +32,24 @@ type Table struct {
 
 const (
 	rowBatch = 256     // rows passed to the parquet writer at a time
-	rowGroup = 1 << 14 // rows that the parquet writer buffers
+	rowGroup = 1 << 14 // rows that the parquet writer buffers; a multiple of rowBatch
 )
 
 // NewTable begins a table. asCSV may be nil.
 func NewTable(columns []probe.Column, w, asCSV io.Writer) (*Table, error) {
 	t := &Table{columns: slices.Clone(columns), texts: make([][]parquet.Value, len(columns)), fields: make([]string, len(columns))}
-	t.values = make([]parquet.Value, 0, rowBatch*len(columns)) // rows of the batch point into it: it must not move
+	t.batch, t.values = make([][]int64, len(columns)), make([]parquet.Value, rowBatch)
 	fields := make([]reflect.StructField, len(columns))
 	for i, c := range columns {
 		fields[i] = fieldOf(i, &c)
 		for _, s := range c.Texts {
-			t.texts[i] = append(t.texts[i], parquet.ByteArrayValue([]byte(s)))
+			t.texts[i] = append(t.texts[i], t.text(i, s))
 		}
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
 	// The writer's default name contains its build; a fixed one gives the same bytes in every
 	// binary.
-	t.out = parquet.NewGenericWriter[any](w, schema, parquet.CreatedBy("xoff", strconv.Itoa(SchemaVersion), "none"), parquet.MaxRowsPerRowGroup(rowGroup))
+	t.out = parquet.NewGenericWriter[any](w, schema, parquet.CreatedBy("xoff", strconv.Itoa(SchemaVersion), "none"))
 	if asCSV != nil {
 		t.csv = csv.NewWriter(asCSV)
 		for i, c := range columns {
@@ -67,9 +67,21 @@ func (t *Table) word(column int, text string) int64 {
 	if i < 0 {
 		i = len(c.Texts)
 		c.Texts = append(c.Texts, text)
-		t.texts[column] = append(t.texts[column], parquet.ByteArrayValue([]byte(text)))
+		t.texts[column] = append(t.texts[column], t.text(column, text))
 	}
 	return int64(i)
+}
+
+func (t *Table) text(column int, text string) parquet.Value {
+	return parquet.ByteArrayValue([]byte(text)).Level(0, t.level(column), column)
+}
+
+// level returns the definition level of the values of a column that are not null.
+func (t *Table) level(column int) int {
+	if t.columns[column].Nullable {
+		return 1
+	}
+	return 0
 }
 
 // fieldOf describes a column as a struct field for parquet-go.
@@ -95,11 +107,9 @@ func (t *Table) Row(words []int64) error {
 		panic(fmt.Sprintf("metrics: a row of %d words for %d columns", len(words), len(t.columns)))
 	}
 	t.rows++
-	begin := len(t.values)
 	for i, w := range words {
-		t.values = append(t.values, t.value(i, w))
+		t.batch[i] = append(t.batch[i], w)
 	}
-	t.batch = append(t.batch, t.values[begin:len(t.values):len(t.values)])
 	if t.csv != nil {
 		for i, w := range words {
 			t.fields[i] = t.field(i, w)
@@ -108,31 +118,36 @@ func (t *Table) Row(words []int64) error {
 			return err
 		}
 	}
-	if len(t.batch) == rowBatch {
+	if t.rows%rowBatch == 0 {
 		return t.flush()
 	}
 	return nil
 }
 
-func (t *Table) value(i int, w int64) parquet.Value {
-	c := &t.columns[i]
-	if w == probe.Null && c.Nullable {
-		return parquet.NullValue().Level(0, 0, i)
+// column returns the values of a column of the batch.
+func (t *Table) column(i int) []parquet.Value {
+	words, kind, level, texts := t.batch[i], t.columns[i].Type, t.level(i), t.texts[i]
+	values := t.values[:len(words)]
+	null := parquet.NullValue().Level(0, 0, i)
+	for k, w := range words {
+		v := &values[k]
+		switch {
+		case w == probe.Null && level > 0:
+			*v = null
+			continue
+		case kind == probe.Int:
+			*v = parquet.Int64Value(w)
+		case kind == probe.Text:
+			*v = texts[w]
+			continue
+		case kind == probe.Bool:
+			*v = parquet.BooleanValue(w != 0)
+		default:
+			*v = parquet.DoubleValue(math.Float64frombits(uint64(w)))
+		}
+		v.SetDefinitionLevel(level)
 	}
-	v := parquet.Int64Value(w)
-	switch c.Type {
-	case probe.Text:
-		v = t.texts[i][w]
-	case probe.Bool:
-		v = parquet.BooleanValue(w != 0)
-	case probe.Float:
-		v = parquet.DoubleValue(math.Float64frombits(uint64(w)))
-	}
-	level := 0
-	if c.Nullable {
-		level = 1
-	}
-	return v.Level(0, level, i)
+	return values
 }
 
 func (t *Table) field(i int, w int64) string {
@@ -150,10 +165,22 @@ func (t *Table) field(i int, w int64) string {
 	return strconv.FormatInt(w, 10)
 }
 
+// flush passes the batch to the parquet writer, column by column: assembling rows first costs
+// more than encoding them.
 func (t *Table) flush() error {
-	_, err := t.out.WriteRows(t.batch)
-	t.batch, t.values = t.batch[:0], t.values[:0]
-	return err
+	for i, w := range t.out.ColumnWriters() {
+		if len(t.batch[i]) == 0 {
+			continue
+		}
+		if _, err := w.WriteRowValues(t.column(i)); err != nil {
+			return err
+		}
+		t.batch[i] = t.batch[i][:0]
+	}
+	if t.rows%rowGroup == 0 {
+		return t.out.Flush()
+	}
+	return nil
 }
 
 // Rows returns the number of rows written.
