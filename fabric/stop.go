@@ -12,15 +12,15 @@ import (
 // response to a request, counts with the first of them, however late it starts. A flow with
 // a latest start time belongs to an open-ended series and counts by its own start.
 func (b *builder) first() []int32 {
-	if len(b.Waits) == 0 {
+	n := len(b.Flows.Flow)
+	if !b.Flows.Depends() {
 		return nil
 	}
-	n := len(b.Flows.Flow)
-	on := make([][]uint32, n)
-	for _, w := range b.Waits {
-		if w.Until == 0 {
-			on[w.Flow] = w.On
+	on := func(f int32) []uint32 {
+		if b.Flows.Until(int(f)) < units.Never {
+			return nil
 		}
+		return b.Flows.On(int(f))
 	}
 	const unknown = -1
 	first := make([]int32, n)
@@ -37,7 +37,7 @@ func (b *builder) first() []int32 {
 			f := path[len(path)-1]
 			best := int32(unknown)
 			more := false
-			for _, o := range on[f] {
+			for _, o := range on(f) {
 				switch r := first[o]; {
 				case r == unknown:
 					path, more = append(path, int32(o)), true
@@ -48,7 +48,7 @@ func (b *builder) first() []int32 {
 			if more {
 				continue
 			}
-			if len(on[f]) == 0 {
+			if len(on(f)) == 0 {
 				best = f
 			}
 			first[f] = best
@@ -85,19 +85,13 @@ func (b *builder) outlast() []bool {
 			bad = append(bad, uint32(i))
 		}
 	}
-	if len(bad) == 0 || len(b.Waits) == 0 {
+	if !b.Flows.Depends() {
 		return list
-	}
-	dependents := make([][]uint32, len(list))
-	for _, w := range b.Waits {
-		for _, on := range w.On {
-			dependents[on] = append(dependents[on], w.Flow)
-		}
 	}
 	for len(bad) > 0 {
 		i := bad[len(bad)-1]
 		bad = bad[:len(bad)-1]
-		for _, d := range dependents[i] {
+		for _, d := range b.Flows.Dependents(i) {
 			if !list[d] {
 				list[d], bad = true, append(bad, d)
 			}

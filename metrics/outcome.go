@@ -26,7 +26,6 @@ type Outcome struct {
 	Ideal     []units.Time     // by flow: completion time in an empty network
 	Origin    []int32          // by flow: index into Workloads
 	Groups    []int32          // by flow: operation of its workload, or -1
-	Waits     []dataplane.Wait // dependencies of flows, ordered by flow
 	Payloads  []units.Bytes    // payload of a full packet, by transport
 	Measured  func(i int) bool // whether a flow counts in the summary
 	Workloads []string         // names
