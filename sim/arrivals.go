@@ -28,6 +28,7 @@ type arrivals struct {
 	// Memory of gatherFew and gatherAll.
 	few        [blockFrames + 1]uint64
 	fewFrames  [blockFrames]*packet.Packet
+	fewBlocks  [1]*block
 	manyFrames []*packet.Packet
 	manyBlocks []*block
 }
@@ -121,7 +122,7 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 	} else {
 		a.findBoxes(n, near)
 	}
-	if len(a.boxes) <= 1 && n.ordered == nil && end == near.windowEnd() && !n.hasFar() {
+	if len(a.boxes) <= 1 && n.ordered == nil && (near.quick || end == near.windowEnd() && !n.hasFar()) {
 		if len(a.boxes) == 0 {
 			return nothing
 		}
@@ -165,7 +166,8 @@ func (a *arrivals) gatherFew(b *box, from units.Time) []uint64 {
 		keys[j%blockFrames] = k
 	}
 	keys[len(frames)] = none
-	a.frames, a.blocks = all[:], b.blocks
+	a.fewBlocks[0] = b.last
+	a.frames, a.blocks = all[:], a.fewBlocks[:]
 	return keys[:]
 }
 
@@ -190,14 +192,15 @@ func (a *arrivals) gatherAll(n *fastNode, from, end units.Time) []uint64 {
 	for _, b := range a.boxes {
 		keys, all = slices.Grow(keys, int(b.n)), slices.Grow(all, int(b.n)+blockFrames)
 		left := int(b.n)
-		for _, k := range b.blocks {
+		list := b.list()
+		for _, k := range list {
 			frames := k.frames[:min(left, blockFrames)]
 			left -= blockFrames
 			i, j := len(keys), len(all)
 			keys, all = keys[:i+len(frames)], all[:j+len(frames)]
 			note(frames, keys[i:], all[j:], nearRef|uint64(j), from, control)
 		}
-		blocks = append(blocks, b.blocks...)
+		blocks = append(blocks, list...)
 		all = all[:len(blocks)*blockFrames] // skip the unused frames of a partly filled block
 	}
 	a.manyFrames, a.manyBlocks, a.first = all, blocks, uint32(index-n.worker.near.depth)

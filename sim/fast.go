@@ -47,6 +47,7 @@ type Fast struct {
 	end    units.Time
 	index  uint64  // index of the current window
 	active []int32 // nodes to run in the current window
+	wires  bool    // some frames have used their wire
 	next   atomic.Int64
 	stop   bool
 	begun  bool
@@ -216,8 +217,16 @@ func (f *Fast) windows(ctx context.Context) {
 		return
 	}
 	for !f.stop {
-		for _, i := range f.active {
-			w.run(f.nodes[i])
+		// Every other window runs the nodes in reverse order, so that it starts with nodes and
+		// frames that are still in the cache.
+		if f.index%2 == 0 {
+			for _, i := range f.active {
+				w.run(f.nodes[i])
+			}
+		} else {
+			for k := len(f.active) - 1; k >= 0; k-- {
+				w.run(f.nodes[f.active[k]])
+			}
 		}
 		f.advance(ctx)
 	}
@@ -278,6 +287,10 @@ func (f *Fast) plan(ctx context.Context) {
 		for _, w := range f.workers {
 			w.due(f.index)
 			w.near.begin(f.index)
+			f.wires = f.wires || w.wires
+		}
+		for _, w := range f.workers {
+			w.near.quick = !f.wires && f.end == w.near.windowEnd()
 		}
 		f.collect(f.index)
 		if len(f.active) > 0 {
@@ -320,11 +333,6 @@ func (f *Fast) collect(index uint64) {
 			f.active = append(f.active, int32(i<<6+bits.TrailingZeros64(m)))
 		}
 	}
-	// Every other window runs the nodes in reverse order, so that it starts with nodes and
-	// frames that are still in the cache.
-	if index%2 != 0 && len(f.workers) == 1 {
-		slices.Reverse(f.active)
-	}
 }
 
 func (f *Fast) stops(ctx context.Context) bool {
@@ -362,6 +370,7 @@ type worker struct {
 	chunks
 	near    near
 	bit     uint64  // in Fast.senders
+	wires   bool    // its nodes have sent frames that use their wire
 	journal journal // insertion order: causes of the current window
 }
 
