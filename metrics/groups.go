@@ -53,15 +53,14 @@ const every = -1
 
 // cells has the measured flows ordered by cell: workload, class, size.
 type cells struct {
-	o         *Outcome
-	buckets   int
-	flows     []int32
-	begin     []int32 // by cell: index of its first flow; one more at the end
-	fcts      []units.Time
-	slowdowns []float64
-	volume    volume
-	ranges    []span        // of the current part
-	known     map[span]Part // parts of one range: often all flows are of one workload or size
+	o       *Outcome
+	buckets int
+	flows   []int32
+	begin   []int32 // by cell: index of its first flow; one more at the end
+	fcts    []units.Time
+	ratios  []float64     // slowdowns, then rates
+	ranges  []span        // of the current part
+	known   map[span]Part // parts of one range: often all flows are of one workload or size
 }
 
 // span is a range of cells.flows.
@@ -91,7 +90,7 @@ func (o *Outcome) newCells() *cells {
 			c.flows[*at] = int32(i)
 		}
 	}
-	c.fcts, c.slowdowns = make([]units.Time, 0, n), make([]float64, 0, n)
+	c.fcts, c.ratios = make([]units.Time, 0, n), make([]float64, 0, n)
 	return c
 }
 
@@ -124,25 +123,37 @@ func (c *cells) part(name string, workload, class, bucket int) Part {
 		}
 	}
 	p := Part{Name: name}
-	c.fcts, c.slowdowns = c.fcts[:0], c.slowdowns[:0]
-	c.volume.reset()
-	for _, r := range c.ranges {
-		for _, i := range c.flows[r.from:r.to] {
-			p.Measured++
-			c.volume.add(c.o, int(i))
-			if fct, done := c.o.fct(int(i)); done {
-				c.fcts = append(c.fcts, fct)
-				c.slowdowns = append(c.slowdowns, c.o.slowdown(int(i), fct))
-			}
+	c.fcts, c.ratios = c.fcts[:0], c.ratios[:0]
+	for i := range c.each {
+		p.Measured++
+		if fct, done := c.o.fct(i); done {
+			c.fcts = append(c.fcts, fct)
+			c.ratios = append(c.ratios, c.o.slowdown(i, fct))
 		}
 	}
 	p.Finished = len(c.fcts)
 	p.Unfinished = p.Measured - p.Finished
-	p.FCT, p.Slowdown, p.Throughput = timesOf(c.fcts), ratiosOf(c.slowdowns), c.volume.sum()
+	p.FCT, p.Slowdown = timesOf(c.fcts), ratiosOf(c.ratios)
+	v := volume{first: units.Never, rates: c.ratios[:0]}
+	for i := range c.each {
+		v.add(c.o, i)
+	}
+	p.Throughput = v.sum()
 	if single {
 		c.known[c.ranges[0]] = p
 	}
 	return p
+}
+
+// each visits the flows of the ranges.
+func (c *cells) each(yield func(i int) bool) {
+	for _, r := range c.ranges {
+		for _, i := range c.flows[r.from:r.to] {
+			if !yield(int(i)) {
+				return
+			}
+		}
+	}
 }
 
 // find lists the ranges of the flows of a subset.
