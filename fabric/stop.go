@@ -32,6 +32,15 @@ func (b *builder) first() []int32 {
 	}
 	var path []int32 // explicit stack: a chain can include every flow
 	for i := range first {
+		// Most flows do not wait, or wait for one whose first flow is known.
+		switch list := on(int32(i)); {
+		case len(list) == 0:
+			first[i] = int32(i)
+			continue
+		case len(list) == 1 && first[list[0]] != unknown:
+			first[i] = first[list[0]]
+			continue
+		}
 		path = append(path[:0], int32(i))
 		for len(path) > 0 {
 			f := path[len(path)-1]

@@ -23,7 +23,7 @@ type Table struct {
 	columns []probe.Column
 	texts   [][]parquet.Value // by column: the values of a Text column
 	out     *parquet.GenericWriter[any]
-	batch   [][]int64       // by column: words of the rows since the last flush
+	batch   []int64         // by column: words of the rows since the last flush, at most rowBatch
 	values  []parquet.Value // scratch: a column of the batch
 	csv     *csv.Writer     // nil: no CSV
 	fields  []string
@@ -38,12 +38,12 @@ const (
 // NewTable begins a table. asCSV may be nil.
 func NewTable(columns []probe.Column, w, asCSV io.Writer) (*Table, error) {
 	t := &Table{columns: slices.Clone(columns), texts: make([][]parquet.Value, len(columns)), fields: make([]string, len(columns))}
-	t.batch, t.values = make([][]int64, len(columns)), make([]parquet.Value, rowBatch)
+	t.batch, t.values = make([]int64, rowBatch*len(columns)), make([]parquet.Value, rowBatch)
 	fields := make([]reflect.StructField, len(columns))
 	for i, c := range columns {
 		fields[i] = fieldOf(i, &c)
 		for _, s := range c.Texts {
-			t.texts[i] = append(t.texts[i], t.text(i, s))
+			t.texts[i] = append(t.texts[i], parquet.ByteArrayValue([]byte(s)))
 		}
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
@@ -67,13 +67,9 @@ func (t *Table) word(column int, text string) int64 {
 	if i < 0 {
 		i = len(c.Texts)
 		c.Texts = append(c.Texts, text)
-		t.texts[column] = append(t.texts[column], t.text(column, text))
+		t.texts[column] = append(t.texts[column], parquet.ByteArrayValue([]byte(text)))
 	}
 	return int64(i)
-}
-
-func (t *Table) text(column int, text string) parquet.Value {
-	return parquet.ByteArrayValue([]byte(text)).Level(0, t.level(column), column)
 }
 
 // level returns the definition level of the values of a column that are not null.
@@ -106,9 +102,10 @@ func (t *Table) Row(words []int64) error {
 	if len(words) != len(t.columns) {
 		panic(fmt.Sprintf("metrics: a row of %d words for %d columns", len(words), len(t.columns)))
 	}
+	at := int(t.rows % rowBatch)
 	t.rows++
 	for i, w := range words {
-		t.batch[i] = append(t.batch[i], w)
+		t.batch[i*rowBatch+at] = w
 	}
 	if t.csv != nil {
 		for i, w := range words {
@@ -119,33 +116,45 @@ func (t *Table) Row(words []int64) error {
 		}
 	}
 	if t.rows%rowBatch == 0 {
-		return t.flush()
+		return t.flush(rowBatch)
 	}
 	return nil
 }
 
 // column returns the values of a column of the batch.
-func (t *Table) column(i int) []parquet.Value {
-	words, kind, level, texts := t.batch[i], t.columns[i].Type, t.level(i), t.texts[i]
-	values := t.values[:len(words)]
-	null := parquet.NullValue().Level(0, 0, i)
-	for k, w := range words {
-		v := &values[k]
-		switch {
-		case w == probe.Null && level > 0:
-			*v = null
-			continue
-		case kind == probe.Int:
-			*v = parquet.Int64Value(w)
-		case kind == probe.Text:
-			*v = texts[w]
-			continue
-		case kind == probe.Bool:
-			*v = parquet.BooleanValue(w != 0)
-		default:
-			*v = parquet.DoubleValue(math.Float64frombits(uint64(w)))
+func (t *Table) column(i, rows int) []parquet.Value {
+	words, values := t.batch[i*rowBatch:][:rows], t.values[:rows]
+	level := t.level(i)
+	switch t.columns[i].Type {
+	case probe.Int:
+		for k, w := range words {
+			values[k] = parquet.Int64Value(w)
 		}
-		v.SetDefinitionLevel(level)
+	case probe.Text:
+		texts, null := t.texts[i], t.columns[i].Nullable
+		for k, w := range words {
+			if !null || w != probe.Null {
+				values[k] = texts[w]
+			}
+		}
+	case probe.Bool:
+		for k, w := range words {
+			values[k] = parquet.BooleanValue(w != 0)
+		}
+	case probe.Float:
+		for k, w := range words {
+			values[k] = parquet.DoubleValue(math.Float64frombits(uint64(w)))
+		}
+	}
+	if level == 0 {
+		return values
+	}
+	for k, w := range words {
+		if w == probe.Null {
+			values[k] = parquet.NullValue()
+		} else {
+			values[k].SetDefinitionLevel(level)
+		}
 	}
 	return values
 }
@@ -167,15 +176,11 @@ func (t *Table) field(i int, w int64) string {
 
 // flush passes the batch to the parquet writer, column by column: assembling rows first costs
 // more than encoding them.
-func (t *Table) flush() error {
+func (t *Table) flush(rows int) error {
 	for i, w := range t.out.ColumnWriters() {
-		if len(t.batch[i]) == 0 {
-			continue
-		}
-		if _, err := w.WriteRowValues(t.column(i)); err != nil {
+		if _, err := w.WriteRowValues(t.column(i, rows)); err != nil {
 			return err
 		}
-		t.batch[i] = t.batch[i][:0]
 	}
 	if t.rows%rowGroup == 0 {
 		return t.out.Flush()
@@ -188,8 +193,10 @@ func (t *Table) Rows() int64 { return t.rows }
 
 // Close flushes and completes the files. It does not close the writers.
 func (t *Table) Close() error {
-	if err := t.flush(); err != nil {
-		return err
+	if rows := int(t.rows % rowBatch); rows > 0 {
+		if err := t.flush(rows); err != nil {
+			return err
+		}
 	}
 	if t.csv != nil {
 		if t.csv.Flush(); t.csv.Error() != nil {

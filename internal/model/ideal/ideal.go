@@ -13,9 +13,9 @@ import (
 
 // walked is a flow whose path is known.
 type walked struct {
-	flow dataplane.Flow
-	path uint32
-	set  bool
+	flow        dataplane.Flow
+	index, path uint32
+	set         bool
 }
 
 // leads reports whether another flow takes the same path: flows of one connection follow each
@@ -34,15 +34,22 @@ func FCTs(l *layout.Layout, t *layout.Traffic) []units.Time {
 	w := newWalker(l, t)
 	var paths []*flowPath
 	known := make(map[string]uint32)
-	which, order := make([]uint32, len(flows)), make([]uint32, len(flows))
+	which := make([]uint32, len(flows)) // the path; or with the bit equal, an earlier flow with the same FCT
+	const equal = 1 << 31
+	var order []uint32
 	var recent [1 << 12]walked
 	for i := range flows {
-		order[i] = uint32(i)
-		same := &recent[flows[i].Hash%uint32(len(recent))]
-		if same.leads(&flows[i]) {
-			which[i] = same.path
+		last := &recent[flows[i].Hash%uint32(len(recent))]
+		if last.leads(&flows[i]) {
+			if last.flow.Size == flows[i].Size {
+				which[i] = last.index | equal
+				continue
+			}
+			last.flow, last.index, which[i] = flows[i], uint32(i), last.path
+			order = append(order, uint32(i))
 			continue
 		}
+		order = append(order, uint32(i))
 		name := w.walk(uint32(i), &flows[i])
 		c, ok := known[string(name)]
 		if !ok {
@@ -52,7 +59,7 @@ func FCTs(l *layout.Layout, t *layout.Traffic) []units.Time {
 		}
 		which[i] = c
 		if w.hashed && !flows[i].Pinned {
-			*same = walked{flows[i], c, true}
+			*last = walked{flows[i], uint32(i), c, true}
 		}
 	}
 	slices.SortFunc(order, func(x, y uint32) int {
@@ -69,6 +76,11 @@ func FCTs(l *layout.Layout, t *layout.Traffic) []units.Time {
 			continue
 		}
 		ideal[i] = p.fct(flows[i].Size)
+	}
+	for i, x := range which {
+		if x&equal != 0 {
+			ideal[i] = ideal[x&^equal]
+		}
 	}
 	return ideal
 }

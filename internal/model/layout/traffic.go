@@ -71,10 +71,13 @@ func (l *Layout) Traffic(only string) (*Traffic, error) {
 	out := make([]dataplane.Flow, total)
 	t.Origin, t.Groups = make([]int32, total), make([]int32, total)
 	for at, o := range order {
-		f := &plans[o.plan].Flows[o.flow]
+		p := plans[o.plan]
+		f := &p.Flows[o.flow]
 		name := l.Config.Workload[o.plan].Transport
-		if own, ok := plans[o.plan].Transports[t.Workloads[origins[o.plan][f.Origin]]]; ok {
-			name = own
+		if len(p.Transports) > 0 {
+			if own, ok := p.Transports[t.Workloads[origins[o.plan][f.Origin]]]; ok {
+				name = own
+			}
 		}
 		out[at] = dataplane.Flow{
 			Start: f.Start, Size: f.Size, Src: uint16(f.Src), Dst: uint16(f.Dst), Class: f.Class, Hash: f.Hash,
