@@ -123,7 +123,12 @@ func (b *builder) done() func(now units.Time) bool {
 		if here := b.opts.Here; here != nil && !here[b.Flows.Flow[i].Src] {
 			continue
 		}
-		if counts, known := b.out.counts(i); (all || counts || !known) && !outlasts[i] {
+		wanted := all
+		if !all {
+			counts, known := b.out.counts(i)
+			wanted = counts || !known
+		}
+		if wanted && !outlasts[i] {
 			left = append(left, int32(i))
 		}
 	}
@@ -166,14 +171,15 @@ func (b *builder) doneAt() []units.Time {
 // open reports whether the stop rule must wait for a flow: it is not complete, or it may
 // still start and be measured.
 func (b *Fabric) open(i int, all bool, now units.Time) bool {
-	counts, known := b.counts(i)
-	if _, began := b.Flows.Began(i); began {
-		return !b.Flows.Done(i) && (all || counts)
-	}
-	if now >= b.Flows.Until(i) {
+	_, began := b.Flows.Began(i)
+	if began && b.Flows.Done(i) || !began && now >= b.Flows.Until(i) {
 		return false
 	}
-	return all || counts || !known && now < b.Plan.MeasuredUntil()
+	if all {
+		return true
+	}
+	counts, known := b.counts(i)
+	return counts || !began && !known && now < b.Plan.MeasuredUntil()
 }
 
 // Unfinished returns the number of flows that the stop rule was still waiting for when the

@@ -115,6 +115,17 @@ func insertionSort(keys []uint64) {
 func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 	near := &n.worker.near
 	a.boxes = a.boxes[:0]
+	if near.quick && len(a.all) == 1 {
+		b := near.box(uint32(n.index), near.index)
+		if b.n == 0 {
+			return nothing
+		}
+		if a.boxes = append(a.boxes, b); b.n <= blockFrames {
+			n.frames += uint64(b.n)
+			return a.gatherFew(b, from)
+		}
+		return a.gatherAll(n, from, end)
+	}
 	if len(a.all) == 1 {
 		if b := near.box(uint32(n.index), near.index); b.n != 0 {
 			a.boxes = append(a.boxes, b)
@@ -122,7 +133,7 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 	} else {
 		a.findBoxes(n, near)
 	}
-	if len(a.boxes) <= 1 && n.ordered == nil && (near.quick || end == near.windowEnd() && !n.hasFar()) {
+	if len(a.boxes) <= 1 && (near.quick || n.ordered == nil && end == near.windowEnd() && !n.hasFar()) {
 		if len(a.boxes) == 0 {
 			return nothing
 		}

@@ -66,7 +66,7 @@ const blockSlab = 64
 
 // near is the set of boxes that a worker fills.
 type near struct {
-	quick  bool       // no frame is on a wire, and the run does not end within the current window
+	quick  bool       // no wire is in use, order is by key, and the run does not end within the current window
 	start  units.Time // start of the current window
 	far    units.Time // frames that arrive at or after this time use their wire
 	index  uint64     // index of the current window

@@ -290,7 +290,7 @@ func (f *Fast) plan(ctx context.Context) {
 			f.wires = f.wires || w.wires
 		}
 		for _, w := range f.workers {
-			w.near.quick = !f.wires && f.end == w.near.windowEnd()
+			w.near.quick = !f.wires && f.planner == nil && f.end == w.near.windowEnd()
 		}
 		f.collect(f.index)
 		if len(f.active) > 0 {
@@ -320,7 +320,7 @@ func (f *Fast) skip() bool {
 
 // collect turns the bitmaps of all workers into the list of nodes to run.
 func (f *Fast) collect(index uint64) {
-	first := f.workers[0].slots[index&(slots-1)]
+	first, active := f.workers[0].slots[index&(slots-1)], f.active
 	for i := range first {
 		m := first[i]
 		first[i] = 0
@@ -330,9 +330,10 @@ func (f *Fast) collect(index uint64) {
 			other[i] = 0
 		}
 		for ; m != 0; m &= m - 1 {
-			f.active = append(f.active, int32(i<<6+bits.TrailingZeros64(m)))
+			active = append(active, int32(i<<6+bits.TrailingZeros64(m)))
 		}
 	}
+	f.active = active
 }
 
 func (f *Fast) stops(ctx context.Context) bool {

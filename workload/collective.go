@@ -81,6 +81,7 @@ func (c *Collective) run(e *Env, check func(*Env) (float64, error), operate func
 		o := &operation{
 			env: e, plan: p, hosts: hosts[t*ranks : (t+1)*ranks], class: e.Classes.Next(), hashes: make(map[[2]int]uint32),
 			received: make([][]int32, ranks), before: make([][]int32, ranks), size: c.Size, gap: c.Gap,
+			last: make([]connection, ranks),
 		}
 		for k := range c.Repeat {
 			o.group = int32(t*c.Repeat + k)
@@ -105,17 +106,29 @@ type operation struct {
 	received [][]int32         // by rank: flows to it, in step order
 	before   [][]int32         // received of the previous operation
 	memory   []int32           // for the lists of Wait.On
+	last     []connection      // by rank: of its last flow
+}
+
+// connection is a connection to a rank.
+type connection struct {
+	to   int
+	hash uint32
+	used bool
 }
 
 // send adds a flow that waits for the flows on of this operation. Without any, it is a first
 // step and waits for the whole previous operation.
 func (o *operation) send(from, to int, size units.Bytes, on ...int32) int32 {
-	hash, ok := o.hashes[[2]int{from, to}]
-	if !ok {
-		hash = o.env.hash()
-		o.hashes[[2]int{from, to}] = hash
+	c := &o.last[from] // a ring has one connection per rank
+	if !c.used || c.to != to {
+		hash, ok := o.hashes[[2]int{from, to}]
+		if !ok {
+			hash = o.env.hash()
+			o.hashes[[2]int{from, to}] = hash
+		}
+		*c = connection{to, hash, true}
 	}
-	i := o.plan.add(Flow{Start: o.env.Start, Src: o.hosts[from], Dst: o.hosts[to], Size: size, Class: o.class, Group: o.group, Hash: hash})
+	i := o.plan.add(Flow{Start: o.env.Start, Src: o.hosts[from], Dst: o.hosts[to], Size: size, Class: o.class, Group: o.group, Hash: c.hash})
 	switch {
 	case len(on) > 0:
 		o.plan.wait(0, 0, o.keep(on)...)
