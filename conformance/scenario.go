@@ -162,7 +162,7 @@ func Generator(t testing.TB, e registry.Entry[workload.New], params any, change 
 			t.Errorf("%s: %v", e.Name, err)
 			return nil, nil
 		}
-		return b.Flows.Flow, b.Waits
+		return b.Flows.Flow, slices.Collect(b.Flows.Dependencies())
 	}
 	first, waits := flows(1)
 	if first == nil {

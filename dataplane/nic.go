@@ -158,7 +158,8 @@ type NIC struct {
 	jobs        []*job.Host
 	notices     Notifier               // of jobs; nil: the driver has none
 	replyExts   [mmu.Classes]wordQueue // extensions of queued replies
-	reorder     []reorder              // reorder buffers, indexed by RecvResult.reorder; 0 is unused
+	more        []recvMore             // indexed by RecvResult.more; 0 is unused and stays empty
+	reorder     []reorder              // reorder buffers, indexed by recvMore.reorder; 0 is unused
 	freeReorder []int32                // free reorder buffers
 	sack        packet.Ext             // scratch, as are flowInfo and stamp
 	flowInfo    cc.Flow
@@ -206,7 +207,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 		n.scan, n.serve = &scanner{wake: units.Never}, n.serveScan
 	}
 	n.qps = make([]qp, 1) // queue pair 0 means none
-	n.reorder = make([]reorder, 1)
+	n.more, n.reorder = make([]recvMore, 1), make([]reorder, 1)
 	for i := range n.transports {
 		tr := &n.transports[i]
 		tr.index = uint8(i)

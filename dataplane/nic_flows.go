@@ -38,25 +38,39 @@ type SendResult struct {
 }
 
 // RecvResult is the state and result of a flow at its destination, with the properties of the
-// flow that every packet needs. It fills one cache line.
+// flow that every packet needs. There is one for every flow of a run, so it is small; see recvMore.
 type RecvResult struct {
-	Delivered units.Time // when the last byte arrived in order; 0 while unfinished
-	lastCNP   units.Time // when the last CNP was sent, plus one; 0: none
-	lastNack  units.Time
+	Delivered units.Time  // when the last byte arrived in order; 0 while unfinished
 	size      units.Bytes // size of the flow
 	Next      uint32      // next expected packet
-	nacked    uint32      // packet requested by the last NACK, plus one
 	Early     uint32      // packets that arrived after a gap
 	Twice     uint32      // duplicate packets
-	reorder   int32       // index in NIC.reorder; 0: nothing arrived out of order
+	more      int32       // index in NIC.more; 0: none
 	unacked   uint16      // packets since the last ACK
 	src       uint16      // source of the flow
 	transport uint8       // index of its Transport
 	marked    bool        // the last packet in order was marked
-	_         [6]byte
+	_         [2]byte
 }
 
-var _ = [1]struct{}{}[unsafe.Sizeof(RecvResult{})-64]
+var _ = [1]struct{}{}[unsafe.Sizeof(RecvResult{})-40]
+
+// recvMore is the state of a flow at its destination after its first mark or gap.
+type recvMore struct {
+	lastCNP  units.Time // when the last CNP was sent, plus one; 0: none
+	lastNack units.Time
+	nacked   uint32 // packet requested by the last NACK, plus one
+	reorder  int32  // index in NIC.reorder; 0: nothing is stored out of order
+}
+
+// moreOf returns the recvMore of a flow, and allocates it if needed.
+func (n *NIC) moreOf(r *RecvResult) *recvMore {
+	if r.more == 0 {
+		n.more = append(n.more, recvMore{})
+		r.more = int32(len(n.more) - 1)
+	}
+	return &n.more[r.more]
+}
 
 // NewFlows returns the table for a list of flows.
 func NewFlows(flows []Flow) *Flows {

@@ -69,8 +69,8 @@ func (n *NIC) checkDst(now units.Time, p *packet.Packet) {
 //go:noinline
 func (n *NIC) early(now units.Time, p *packet.Packet, r *RecvResult, tr *Transport, marked bool, ext packet.Ext) {
 	r.Early++
-	if r.nacked != r.Next+1 || now-r.lastNack >= tr.NackEvery {
-		r.nacked, r.lastNack = r.Next+1, now
+	if m := n.moreOf(r); m.nacked != r.Next+1 || now-m.lastNack >= tr.NackEvery {
+		m.nacked, m.lastNack = r.Next+1, now
 		n.Stats.Nacks++
 		n.reportFlow(now, p.Flow, probe.FlowGap)
 		n.answer(p, packet.Nack, tr, r.Next, marked, ext)
@@ -94,8 +94,8 @@ func (n *NIC) notify(now units.Time, p *packet.Packet, r *RecvResult, tr *Transp
 		n.Stats.CNPs++
 		return
 	}
-	if r.lastCNP == 0 || now-(r.lastCNP-1) >= tr.CNPEvery {
-		r.lastCNP = now + 1
+	if m := n.moreOf(r); m.lastCNP == 0 || now-(m.lastCNP-1) >= tr.CNPEvery {
+		m.lastCNP = now + 1
 		n.Stats.CNPs++
 		n.reply(p, packet.CNP, tr, r.Next, false)
 	}

@@ -45,16 +45,17 @@ func (o *reorder) flip(seq uint32) {
 
 // reorderOf returns the reorder buffer of a flow, and allocates one if needed.
 func (n *NIC) reorderOf(r *RecvResult, tr *Transport) *reorder {
-	if r.reorder == 0 {
+	m := n.moreOf(r)
+	if m.reorder == 0 {
 		if k := len(n.freeReorder); k > 0 {
-			r.reorder = n.freeReorder[k-1]
+			m.reorder = n.freeReorder[k-1]
 			n.freeReorder = n.freeReorder[:k-1]
 		} else {
 			n.reorder = append(n.reorder, reorder{})
-			r.reorder = int32(len(n.reorder) - 1)
+			m.reorder = int32(len(n.reorder) - 1)
 		}
 	}
-	o := &n.reorder[r.reorder]
+	o := &n.reorder[m.reorder]
 	if o.n == 0 && uint32(len(o.bits)*64) < tr.Window {
 		words := 1
 		for uint32(words*64) < tr.Window {
@@ -68,14 +69,15 @@ func (n *NIC) reorderOf(r *RecvResult, tr *Transport) *reorder {
 // selectiveData handles a data packet: every new one is kept.
 func (n *NIC) selectiveData(now units.Time, p *packet.Packet, r *RecvResult, tr *Transport, marked bool, ext packet.Ext) {
 	kind, atOnce := packet.Ack, true
+	stored := n.more[r.more].reorder
 	switch {
 	case p.Seq == r.Next:
-		if r.reorder == 0 {
+		if stored == 0 {
 			n.changeMark(p, r, tr, marked)
 			atOnce = false
 		}
 		n.deliver(now, p, r, tr)
-	case p.Seq < r.Next || r.reorder != 0 && n.reorder[r.reorder].has(p.Seq):
+	case p.Seq < r.Next || stored != 0 && n.reorder[stored].has(p.Seq):
 		r.Twice++
 	case p.Seq-r.Next >= tr.Window:
 		return // beyond the window: no sender does that
@@ -87,8 +89,8 @@ func (n *NIC) selectiveData(now units.Time, p *packet.Packet, r *RecvResult, tr 
 		if n.checks != nil {
 			n.checks.checkSize(now, n.flows, p, tr)
 		}
-		if r.nacked != r.Next+1 {
-			r.nacked = r.Next + 1
+		if m := n.moreOf(r); m.nacked != r.Next+1 {
+			m.nacked = r.Next + 1
 			n.reportFlow(now, p.Flow, probe.FlowGap)
 		}
 		if tr.Recovery == IRN {
@@ -127,13 +129,14 @@ func (n *NIC) deliver(now units.Time, p *packet.Packet, r *RecvResult, tr *Trans
 		if last {
 			n.delivered(now, p.Flow, r)
 		}
-		if r.reorder == 0 {
+		m := &n.more[r.more]
+		if m.reorder == 0 {
 			return
 		}
-		o := &n.reorder[r.reorder]
+		o := &n.reorder[m.reorder]
 		if o.n == 0 {
-			n.freeReorder = append(n.freeReorder, r.reorder)
-			r.reorder = 0
+			n.freeReorder = append(n.freeReorder, m.reorder)
+			m.reorder = 0
 			return
 		}
 		if !o.has(r.Next) {
@@ -148,8 +151,8 @@ func (n *NIC) deliver(now units.Time, p *packet.Packet, r *RecvResult, tr *Trans
 func (n *NIC) blocks(cause uint32, r *RecvResult) packet.Ext {
 	n.sack = append(n.sack[:0], 0)
 	buffered := uint32(0)
-	if r.reorder != 0 {
-		o := &n.reorder[r.reorder]
+	if stored := n.more[r.more].reorder; stored != 0 {
+		o := &n.reorder[stored]
 		buffered = o.n
 		left, around := o.n, uint32(0)
 		if cause > r.Next && o.has(cause) {

@@ -2,6 +2,7 @@ package dataplane
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/job"
@@ -19,55 +20,115 @@ type Wait struct {
 
 // waits has all dependencies. Entries that change are written by the source of the waiting flow.
 type waits struct {
-	first []uint32 // by flow: index in next of its first dependent; one extra entry marks the end
-	next  []uint32 // dependents
-	left  []uint32 // by flow: number of flows it still waits for
-	delay []units.Time
-	until []units.Time // 0: the flow does not wait
-	began []units.Time // plus one; 0: not started
+	dependents, causes edges
+	left               []uint32     // by flow: number of flows it still waits for
+	rule               []uint32     // by flow: index in rules; 0: the flow does not wait
+	rules              []rule       // flows with the same rule mostly follow each other
+	began              []units.Time // plus one; 0: not started
 }
 
-// Depend adds dependencies. It is called once, before a run. Each flow in Wait.On must have the
-// source of the waiting flow as one of its ends; otherwise Depend panics. No flow may wait for
-// itself.
-func (f *Flows) Depend(list []Wait) {
-	if len(list) == 0 {
-		return
+// rule is Wait.Delay, and Wait.Until with Never for no limit.
+type rule struct{ delay, until units.Time }
+
+// edges lists some flows for each flow.
+type edges struct {
+	first []uint32 // by flow: index in flows of its first one; one extra entry marks the end
+	flows []uint32
+}
+
+func (e *edges) of(flow uint32) []uint32 { return e.flows[e.first[flow]:e.first[flow+1]] }
+
+// begin turns counts, which are one entry late, into first.
+func (e *edges) begin() {
+	for i := range len(e.first) - 1 {
+		e.first[i+1] += e.first[i]
 	}
-	n := len(f.Flow)
-	w := &waits{first: make([]uint32, n+1), left: make([]uint32, n), delay: make([]units.Time, n), until: make([]units.Time, n),
-		began: make([]units.Time, n)}
-	edges := 0
-	for _, d := range list {
+	e.flows = make([]uint32, e.first[len(e.first)-1])
+}
+
+func newWaits(flows int) *waits {
+	return &waits{
+		dependents: edges{first: make([]uint32, flows+1)}, causes: edges{first: make([]uint32, flows+1)},
+		left: make([]uint32, flows), rule: make([]uint32, flows), rules: make([]rule, 1), began: make([]units.Time, flows),
+	}
+}
+
+// follow sets the rule of a flow.
+func (w *waits) follow(flow uint32, r rule) {
+	if r != w.rules[len(w.rules)-1] {
+		w.rules = append(w.rules, r)
+	}
+	w.rule[flow] = uint32(len(w.rules) - 1)
+}
+
+// Depend adds dependencies, at most one Wait per flow. It is called once, before a run, and
+// iterates twice. Each flow in Wait.On must have the source of the waiting flow as one of its
+// ends; otherwise Depend panics. No flow may wait for itself.
+func (f *Flows) Depend(list iter.Seq[Wait]) {
+	w := newWaits(len(f.Flow))
+	for d := range list {
 		src := f.Flow[d.Flow].Src
 		for _, on := range d.On {
 			if g := &f.Flow[on]; g.Src != src && g.Dst != src {
 				panic(fmt.Sprintf("dataplane: flow %d waits for flow %d, which does not start or end at its source", d.Flow, on))
 			}
-			w.first[on+1]++
+			w.dependents.first[on+1]++
 		}
-		edges += len(d.On)
-		w.left[d.Flow], w.delay[d.Flow], w.until[d.Flow] = uint32(len(d.On)), d.Delay, d.Until
+		n := uint32(len(d.On))
+		w.causes.first[d.Flow+1], w.left[d.Flow] = n, n
 		if d.Until == 0 {
-			w.until[d.Flow] = units.Never
+			d.Until = units.Never
 		}
+		w.follow(d.Flow, rule{d.Delay, d.Until})
 	}
-	for i := range n {
-		w.first[i+1] += w.first[i]
-	}
-	w.next = make([]uint32, edges)
-	at := append([]uint32(nil), w.first...)
-	for _, d := range list {
+	w.dependents.begin()
+	w.causes.begin()
+	at := append([]uint32(nil), w.dependents.first...)
+	for d := range list {
+		copy(w.causes.of(d.Flow), d.On)
 		for _, on := range d.On {
-			w.next[at[on]] = d.Flow
+			w.dependents.flows[at[on]] = d.Flow
 			at[on]++
 		}
 	}
 	f.wait = w
 }
 
-// Waits reports whether a flow waits for others before it starts.
-func (f *Flows) Waits(i int) bool { return f.wait != nil && f.wait.until[i] != 0 }
+// Waits reports whether a flow waits for others, or for a job, before it starts.
+func (f *Flows) Waits(i int) bool { return f.wait != nil && f.wait.rule[i] != 0 }
+
+// Depends reports whether any flow waits for another.
+func (f *Flows) Depends() bool { return f.wait != nil && len(f.wait.causes.flows) > 0 }
+
+// Dependents returns the flows that wait for a flow.
+func (f *Flows) Dependents(flow uint32) []uint32 { return f.wait.dependents.of(flow) }
+
+// On returns the flows that a flow waits for.
+func (f *Flows) On(i int) []uint32 {
+	if f.wait == nil {
+		return nil
+	}
+	return f.wait.causes.of(uint32(i))
+}
+
+// Dependencies returns the dependencies in the order of the flows that wait.
+func (f *Flows) Dependencies() iter.Seq[Wait] {
+	return func(yield func(Wait) bool) {
+		for i := range f.Flow {
+			on := f.On(i)
+			if len(on) == 0 {
+				continue
+			}
+			r := f.wait.rules[f.wait.rule[i]]
+			if r.until == units.Never {
+				r.until = 0
+			}
+			if !yield(Wait{uint32(i), on, r.delay, r.until}) {
+				return
+			}
+		}
+	}
+}
 
 // Began returns when a flow started, and false if it still waits. A flow that does not wait for
 // others returns its Start, even if the run ended before.
@@ -87,21 +148,21 @@ func (f *Flows) Until(i int) units.Time {
 	if !f.Waits(i) {
 		return units.Never
 	}
-	return f.wait.until[i]
+	return f.wait.rules[f.wait.rule[i]].until
 }
 
 // Offered reports whether a flow counts as offered load. Flows with a last start time that are
 // still waiting do not.
 func (f *Flows) Offered(i int) bool {
 	_, began := f.Began(i)
-	return began || f.wait.until[i] == units.Never
+	return began || f.Until(i) == units.Never
 }
 
 // releaseWaiters tells the flows of this host that waited for a flow that it is complete. The
 // source of each is this host or the other end of that flow.
 func (n *NIC) releaseWaiters(now units.Time, flow uint32) {
 	w := n.flows.wait
-	for _, d := range w.next[w.first[flow]:w.first[flow+1]] {
+	for _, d := range w.dependents.of(flow) {
 		f := &n.flows.Flow[d]
 		if f.Src != n.id {
 			continue
@@ -109,7 +170,8 @@ func (n *NIC) releaseWaiters(now units.Time, flow uint32) {
 		if w.left[d]--; w.left[d] > 0 {
 			continue
 		}
-		if at := max(f.Start, now+w.delay[d]); at < w.until[d] {
+		r := &w.rules[w.rule[d]]
+		if at := max(f.Start, now+r.delay); at < r.until {
 			n.released.push(at, int32(d))
 			n.armStart()
 		}
@@ -157,12 +219,10 @@ func (n *NIC) Noticed(j *job.Job, m job.Notice) {
 // Await makes flows wait for a job to start them. It is called once for each job, before a run.
 func (f *Flows) Await(first, count int) {
 	if f.wait == nil {
-		n := len(f.Flow)
-		f.wait = &waits{first: make([]uint32, n+1), left: make([]uint32, n), delay: make([]units.Time, n), until: make([]units.Time, n),
-			began: make([]units.Time, n)}
+		f.wait = newWaits(len(f.Flow))
 	}
 	for i := first; i < first+count; i++ {
-		f.wait.until[i] = units.Never
+		f.wait.follow(uint32(i), rule{0, units.Never})
 	}
 }
 

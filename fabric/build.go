@@ -26,7 +26,6 @@ type Fabric struct {
 	Graph     *topo.Graph
 	Spec      *sim.Spec
 	Flows     *dataplane.Flows
-	Waits     []dataplane.Wait    // dependencies of flows, by flow
 	Workloads []string            // names of workloads in results
 	Origin    []int32             // by flow: index of its workload
 	Groups    []int32             // by flow: burst of an incast; -1 otherwise
@@ -123,7 +122,7 @@ func (b *builder) build() error {
 	if b.Traffic, err = b.Layout.Traffic(b.opts.Only); err != nil {
 		return err
 	}
-	out.Flows, out.Waits, out.Workloads, out.Origin, out.Groups = b.Flows, b.Waits, b.Workloads, b.Origin, b.Groups
+	out.Flows, out.Workloads, out.Origin, out.Groups = b.Flows, b.Workloads, b.Origin, b.Groups
 	out.endless, out.Jobs = b.Endless, b.Jobs
 	if err := b.checkAnyFlow(); err != nil {
 		return err

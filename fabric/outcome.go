@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"io"
+	"iter"
 	"slices"
 
 	"github.com/xoff-net/xoff/base/registry"
@@ -17,7 +18,7 @@ import (
 func (b *Fabric) Outcome(end units.Time, totals sim.Totals, counters sim.Counters, partial bool) *metrics.Outcome {
 	return &metrics.Outcome{
 		Scenario: b.Config.Name, Seed: b.Config.Seed, End: end, Partial: partial, Totals: totals, Counters: counters,
-		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Waits: b.Waits, Payloads: b.payloads(), Workloads: b.Workloads, Jobs: b.Jobs, NICs: b.Plan.NICsPerServer(),
+		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Payloads: b.payloads(), Workloads: b.Workloads, Jobs: b.Jobs, NICs: b.Plan.NICsPerServer(),
 		Measured: func(i int) bool { return b.measured(i, end) },
 		Nodes:    b.Graph.Names, Hosts: b.Graph.Names[:b.Graph.Hosts], Checks: b.Checks,
 		Watched: b.Spec.WatchDeadlocks || b.Spec.StopAtDeadlock, Trees: b.Spec.LogPauses,
@@ -66,16 +67,18 @@ func (b *Fabric) WriteTrace(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	waits := b.Waits
+	next, stop := iter.Pull(b.Flows.Dependencies())
+	defer stop()
+	d, more := next()
 	for i := range b.Flows.Flow {
 		f := &b.Flows.Flow[i]
 		var wait *workload.Wait
-		if len(waits) > 0 && int(waits[0].Flow) == i {
-			wait = &workload.Wait{Delay: waits[0].Delay, Until: waits[0].Until}
-			for _, on := range waits[0].On {
+		if more && int(d.Flow) == i {
+			wait = &workload.Wait{Delay: d.Delay, Until: d.Until}
+			for _, on := range d.On {
 				wait.On = append(wait.On, int32(on))
 			}
-			waits = waits[1:]
+			d, more = next()
 		}
 		flow := workload.Flow{Start: f.Start, Size: f.Size, Class: f.Class, Hash: f.Hash, Group: int32(b.Groups[i])}
 		if err := t.Write(&flow, b.Graph.Names[f.Src], b.Graph.Names[f.Dst], b.Workloads[b.Origin[i]], wait); err != nil {

@@ -12,15 +12,15 @@ import (
 // response to a request, counts with the first of them, however late it starts. A flow with
 // a latest start time belongs to an open-ended series and counts by its own start.
 func (b *builder) first() []int32 {
-	if len(b.Waits) == 0 {
+	n := len(b.Flows.Flow)
+	if !b.Flows.Depends() {
 		return nil
 	}
-	n := len(b.Flows.Flow)
-	on := make([][]uint32, n)
-	for _, w := range b.Waits {
-		if w.Until == 0 {
-			on[w.Flow] = w.On
+	on := func(f int32) []uint32 {
+		if b.Flows.Until(int(f)) < units.Never {
+			return nil
 		}
+		return b.Flows.On(int(f))
 	}
 	const unknown = -1
 	first := make([]int32, n)
@@ -32,12 +32,21 @@ func (b *builder) first() []int32 {
 	}
 	var path []int32 // explicit stack: a chain can include every flow
 	for i := range first {
+		// Most flows do not wait, or wait for one whose first flow is known.
+		switch list := on(int32(i)); {
+		case len(list) == 0:
+			first[i] = int32(i)
+			continue
+		case len(list) == 1 && first[list[0]] != unknown:
+			first[i] = first[list[0]]
+			continue
+		}
 		path = append(path[:0], int32(i))
 		for len(path) > 0 {
 			f := path[len(path)-1]
 			best := int32(unknown)
 			more := false
-			for _, o := range on[f] {
+			for _, o := range on(f) {
 				switch r := first[o]; {
 				case r == unknown:
 					path, more = append(path, int32(o)), true
@@ -48,7 +57,7 @@ func (b *builder) first() []int32 {
 			if more {
 				continue
 			}
-			if len(on[f]) == 0 {
+			if len(on(f)) == 0 {
 				best = f
 			}
 			first[f] = best
@@ -85,19 +94,13 @@ func (b *builder) outlast() []bool {
 			bad = append(bad, uint32(i))
 		}
 	}
-	if len(bad) == 0 || len(b.Waits) == 0 {
+	if !b.Flows.Depends() {
 		return list
-	}
-	dependents := make([][]uint32, len(list))
-	for _, w := range b.Waits {
-		for _, on := range w.On {
-			dependents[on] = append(dependents[on], w.Flow)
-		}
 	}
 	for len(bad) > 0 {
 		i := bad[len(bad)-1]
 		bad = bad[:len(bad)-1]
-		for _, d := range dependents[i] {
+		for _, d := range b.Flows.Dependents(i) {
 			if !list[d] {
 				list[d], bad = true, append(bad, d)
 			}
@@ -120,7 +123,12 @@ func (b *builder) done() func(now units.Time) bool {
 		if here := b.opts.Here; here != nil && !here[b.Flows.Flow[i].Src] {
 			continue
 		}
-		if counts, known := b.out.counts(i); (all || counts || !known) && !outlasts[i] {
+		wanted := all
+		if !all {
+			counts, known := b.out.counts(i)
+			wanted = counts || !known
+		}
+		if wanted && !outlasts[i] {
 			left = append(left, int32(i))
 		}
 	}
@@ -163,14 +171,15 @@ func (b *builder) doneAt() []units.Time {
 // open reports whether the stop rule must wait for a flow: it is not complete, or it may
 // still start and be measured.
 func (b *Fabric) open(i int, all bool, now units.Time) bool {
-	counts, known := b.counts(i)
-	if _, began := b.Flows.Began(i); began {
-		return !b.Flows.Done(i) && (all || counts)
-	}
-	if now >= b.Flows.Until(i) {
+	_, began := b.Flows.Began(i)
+	if began && b.Flows.Done(i) || !began && now >= b.Flows.Until(i) {
 		return false
 	}
-	return all || counts || !known && now < b.Plan.MeasuredUntil()
+	if all {
+		return true
+	}
+	counts, known := b.counts(i)
+	return counts || !began && !known && now < b.Plan.MeasuredUntil()
 }
 
 // Unfinished returns the number of flows that the stop rule was still waiting for when the

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,7 +200,7 @@ workload:
 		name      string
 		got, want any
 	}{
-		{"flows", back.Flows.Flow, b.Flows.Flow}, {"waits", back.Waits, b.Waits}, {"workloads", back.Workloads, b.Workloads},
+		{"flows", back.Flows.Flow, b.Flows.Flow}, {"waits", slices.Collect(back.Flows.Dependencies()), slices.Collect(b.Flows.Dependencies())}, {"workloads", back.Workloads, b.Workloads},
 		{"origins", back.Origin, b.Origin}, {"groups", back.Groups, b.Groups}, {"ideal", back.Ideal, b.Ideal},
 	} {
 		if !reflect.DeepEqual(check.got, check.want) {

@@ -69,7 +69,7 @@ func (o *Outcome) flowRow(row []int64, i int) []int64 {
 		int64(i), int64(o.Origin[i]), int64(f.Src), int64(f.Dst), int64(f.Class), int64(f.Size), int64(o.start(i)),
 		known(send.Acked), known(recv.Delivered), fct, int64(o.Ideal[i]), slowdown,
 		int64(send.Resent), int64(send.Timeouts), int64(recv.Early), int64(recv.Twice),
-		word(o.Measured(i)), word(done), int64(o.Groups[i]), int64(o.delivered(i)), goodput,
+		word(o.measured(i)), word(done), int64(o.Groups[i]), int64(o.delivered(i)), goodput,
 	)
 }
 

@@ -53,21 +53,25 @@ const every = -1
 
 // cells has the measured flows ordered by cell: workload, class, size.
 type cells struct {
-	o         *Outcome
-	buckets   int
-	flows     []int32
-	begin     []int32 // by cell: index of its first flow; one more at the end
-	fcts      []units.Time
-	slowdowns []float64
-	volume    volume
+	o       *Outcome
+	buckets int
+	flows   []int32
+	begin   []int32 // by cell: index of its first flow; one more at the end
+	fcts    []units.Time
+	ratios  []float64     // slowdowns, then rates
+	ranges  []span        // of the current part
+	known   map[span]Part // parts of one range: often all flows are of one workload or size
 }
 
+// span is a range of cells.flows.
+type span struct{ from, to int32 }
+
 func (o *Outcome) newCells() *cells {
-	c := &cells{o: o, buckets: len(o.Grouping.Sizes) + 1}
+	c := &cells{o: o, buckets: len(o.Grouping.Sizes) + 1, known: make(map[span]Part)}
 	c.begin = make([]int32, len(o.Workloads)*mmu.Classes*c.buckets+1)
 	n := 0
 	for i := range o.Flows.Flow {
-		if o.Measured(i) {
+		if o.measured(i) {
 			n++
 			c.begin[c.cellOf(i)]++
 		}
@@ -80,13 +84,13 @@ func (o *Outcome) newCells() *cells {
 	}
 	c.flows = make([]int32, n)
 	for i := len(o.Flows.Flow) - 1; i >= 0; i-- {
-		if o.Measured(i) {
+		if o.measured(i) {
 			at := &c.begin[c.cellOf(i)]
 			*at--
 			c.flows[*at] = int32(i)
 		}
 	}
-	c.fcts, c.slowdowns = make([]units.Time, 0, n), make([]float64, 0, n)
+	c.fcts, c.ratios = make([]units.Time, 0, n), make([]float64, 0, n)
 	return c
 }
 
@@ -110,35 +114,73 @@ func (c *cells) sizes(names []string, workload, class int) []Part {
 
 // part computes the statistics of a subset.
 func (c *cells) part(name string, workload, class, bucket int) Part {
+	c.find(workload, class, bucket)
+	single := len(c.ranges) == 1
+	if single {
+		if p, ok := c.known[c.ranges[0]]; ok {
+			p.Name = name
+			return p
+		}
+	}
 	p := Part{Name: name}
-	c.fcts, c.slowdowns = c.fcts[:0], c.slowdowns[:0]
-	c.volume.reset()
-	span := func(chosen, n int) (from, to int) {
+	c.fcts, c.ratios = c.fcts[:0], c.ratios[:0]
+	for i := range c.each {
+		p.Measured++
+		if fct, done := c.o.fct(i); done {
+			c.fcts = append(c.fcts, fct)
+			c.ratios = append(c.ratios, c.o.slowdown(i, fct))
+		}
+	}
+	p.Finished = len(c.fcts)
+	p.Unfinished = p.Measured - p.Finished
+	p.FCT, p.Slowdown = timesOf(c.fcts), ratiosOf(c.ratios)
+	v := volume{first: units.Never, rates: c.ratios[:0]}
+	for i := range c.each {
+		v.add(c.o, i)
+	}
+	p.Throughput = v.sum()
+	if single {
+		c.known[c.ranges[0]] = p
+	}
+	return p
+}
+
+// each visits the flows of the ranges.
+func (c *cells) each(yield func(i int) bool) {
+	for _, r := range c.ranges {
+		for _, i := range c.flows[r.from:r.to] {
+			if !yield(int(i)) {
+				return
+			}
+		}
+	}
+}
+
+// find lists the ranges of the flows of a subset.
+func (c *cells) find(workload, class, bucket int) {
+	bounds := func(chosen, n int) (from, to int) {
 		if chosen == every {
 			return 0, n
 		}
 		return chosen, chosen + 1
 	}
-	w0, w1 := span(workload, len(c.o.Workloads))
-	k0, k1 := span(class, mmu.Classes)
-	b0, b1 := span(bucket, c.buckets)
+	w0, w1 := bounds(workload, len(c.o.Workloads))
+	k0, k1 := bounds(class, mmu.Classes)
+	b0, b1 := bounds(bucket, c.buckets)
+	c.ranges = c.ranges[:0]
 	for w := w0; w < w1; w++ {
 		for k := k0; k < k1; k++ {
 			// Buckets are adjacent.
-			for _, i := range c.flows[c.begin[c.index(w, k, b0)]:c.begin[c.index(w, k, b1-1)+1]] {
-				p.Measured++
-				c.volume.add(c.o, int(i))
-				if fct, done := c.o.fct(int(i)); done {
-					c.fcts = append(c.fcts, fct)
-					c.slowdowns = append(c.slowdowns, c.o.slowdown(int(i), fct))
-				}
+			r := span{c.begin[c.index(w, k, b0)], c.begin[c.index(w, k, b1-1)+1]}
+			switch n := len(c.ranges); {
+			case r.from == r.to:
+			case n > 0 && c.ranges[n-1].to == r.from:
+				c.ranges[n-1].to = r.to
+			default:
+				c.ranges = append(c.ranges, r)
 			}
 		}
 	}
-	p.Finished = len(c.fcts)
-	p.Unfinished = p.Measured - p.Finished
-	p.FCT, p.Slowdown, p.Throughput = timesOf(c.fcts), ratiosOf(c.slowdowns), c.volume.sum()
-	return p
 }
 
 func bucketOf(size units.Bytes, limits []units.Bytes) int {

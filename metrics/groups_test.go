@@ -76,8 +76,7 @@ func TestGroupsAgainstFilter(t *testing.T) {
 		p := Part{Name: name}
 		var fcts []units.Time
 		var slow []float64
-		var moved volume
-		moved.reset()
+		moved := volume{first: units.Never}
 		for i := range list {
 			if !o.Measured(i) || !want(i) {
 				continue

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
@@ -101,7 +100,7 @@ func (o *Outcome) operation(flows []int32) operation {
 		}
 		p.delivered += o.delivered(i)
 		p.start = min(p.start, o.start(i))
-		p.measured = p.measured || o.Measured(i)
+		p.measured = p.measured || o.measured(i)
 		if o.Flows.Recv[i].Delivered != 0 {
 			p.done++
 		}
@@ -143,13 +142,8 @@ func (o *Outcome) follow(p *operation, flow int32) {
 
 // cause returns the flow of the same operation whose end started another flow, or -1.
 func (o *Outcome) cause(p *operation, flow int32) int32 {
-	k := sort.Search(len(o.Waits), func(k int) bool { return o.Waits[k].Flow >= uint32(flow) })
-	if k == len(o.Waits) || o.Waits[k].Flow != uint32(flow) {
-		return -1
-	}
-	w := &o.Waits[k]
 	best, at := int32(-1), units.Time(-1)
-	for _, on := range w.On {
+	for _, on := range o.Flows.On(int(flow)) {
 		if o.Origin[on] != p.origin || o.Groups[on] != p.group {
 			continue
 		}

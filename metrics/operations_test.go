@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,14 +23,14 @@ func ring() *Outcome {
 		{Start: 1000, Size: 300, Src: 0, Dst: 1},
 	})
 	waits := []dataplane.Wait{{Flow: 2, On: []uint32{0, 1}}, {Flow: 3, On: []uint32{2}}, {Flow: 4, On: []uint32{3}}}
-	flows.Depend(waits)
+	flows.Depend(slices.Values(waits))
 	flows.Begin(2, 1110)
 	flows.Begin(3, 1520)
 	for i, at := range []units.Time{1100, 1050, 1510, 1670} {
 		flows.Recv[i].Delivered, flows.Send[i].Acked = at, at+10
 	}
 	return &Outcome{
-		End: 2000, Flows: flows, Waits: waits, Payloads: []units.Bytes{1000}, Ideal: []units.Time{100, 100, 150, 100, 100},
+		End: 2000, Flows: flows, Payloads: []units.Bytes{1000}, Ideal: []units.Time{100, 100, 150, 100, 100},
 		Origin: make([]int32, 5), Groups: []int32{0, 0, 0, 0, 1}, Workloads: []string{"sum"}, Hosts: []string{"a", "b", "c"},
 		Nodes: []string{"a", "b", "c"}, Measured: func(i int) bool { return i < 4 }, Grouping: DefaultGrouping(),
 	}

@@ -26,7 +26,6 @@ type Outcome struct {
 	Ideal     []units.Time     // by flow: completion time in an empty network
 	Origin    []int32          // by flow: index into Workloads
 	Groups    []int32          // by flow: operation of its workload, or -1
-	Waits     []dataplane.Wait // dependencies of flows, ordered by flow
 	Payloads  []units.Bytes    // payload of a full packet, by transport
 	Measured  func(i int) bool // whether a flow counts in the summary
 	Workloads []string         // names
@@ -39,7 +38,8 @@ type Outcome struct {
 	Trees     bool // pauses were recorded
 	Grouping  Grouping
 
-	ops []operation // cache of operations
+	ops     []operation // cache of operations
+	counted []bool      // cache of Measured
 }
 
 // Grouping selects which subsets of flows have their own statistics.
@@ -52,6 +52,17 @@ type Grouping struct {
 // and 10 MB.
 func DefaultGrouping() Grouping {
 	return Grouping{By: "workload", Sizes: []units.Bytes{10 * units.KB, 100 * units.KB, units.MB, 10 * units.MB}}
+}
+
+// measured is Measured, which is called once for each flow.
+func (o *Outcome) measured(i int) bool {
+	if o.counted == nil {
+		o.counted = make([]bool, len(o.Flows.Flow))
+		for k := range o.counted {
+			o.counted[k] = o.Measured(k)
+		}
+	}
+	return o.counted[i]
 }
 
 // fct returns the completion time of a flow, from its start to the arrival of its last ACK at

@@ -23,8 +23,8 @@ type Table struct {
 	columns []probe.Column
 	texts   [][]parquet.Value // by column: the values of a Text column
 	out     *parquet.GenericWriter[any]
-	batch   []parquet.Row
-	values  []parquet.Value // of the batch
+	batch   []int64         // by column: words of the rows since the last flush, at most rowBatch
+	values  []parquet.Value // scratch: a column of the batch
 	csv     *csv.Writer     // nil: no CSV
 	fields  []string
 	rows    int64
@@ -32,13 +32,13 @@ type Table struct {
 
 const (
 	rowBatch = 256     // rows passed to the parquet writer at a time
-	rowGroup = 1 << 14 // rows that the parquet writer buffers
+	rowGroup = 1 << 14 // rows that the parquet writer buffers; a multiple of rowBatch
 )
 
 // NewTable begins a table. asCSV may be nil.
 func NewTable(columns []probe.Column, w, asCSV io.Writer) (*Table, error) {
 	t := &Table{columns: slices.Clone(columns), texts: make([][]parquet.Value, len(columns)), fields: make([]string, len(columns))}
-	t.values = make([]parquet.Value, 0, rowBatch*len(columns)) // rows of the batch point into it: it must not move
+	t.batch, t.values = make([]int64, rowBatch*len(columns)), make([]parquet.Value, rowBatch)
 	fields := make([]reflect.StructField, len(columns))
 	for i, c := range columns {
 		fields[i] = fieldOf(i, &c)
@@ -49,7 +49,7 @@ func NewTable(columns []probe.Column, w, asCSV io.Writer) (*Table, error) {
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
 	// The writer's default name contains its build; a fixed one gives the same bytes in every
 	// binary.
-	t.out = parquet.NewGenericWriter[any](w, schema, parquet.CreatedBy("xoff", strconv.Itoa(SchemaVersion), "none"), parquet.MaxRowsPerRowGroup(rowGroup))
+	t.out = parquet.NewGenericWriter[any](w, schema, parquet.CreatedBy("xoff", strconv.Itoa(SchemaVersion), "none"))
 	if asCSV != nil {
 		t.csv = csv.NewWriter(asCSV)
 		for i, c := range columns {
@@ -70,6 +70,14 @@ func (t *Table) word(column int, text string) int64 {
 		t.texts[column] = append(t.texts[column], parquet.ByteArrayValue([]byte(text)))
 	}
 	return int64(i)
+}
+
+// level returns the definition level of the values of a column that are not null.
+func (t *Table) level(column int) int {
+	if t.columns[column].Nullable {
+		return 1
+	}
+	return 0
 }
 
 // fieldOf describes a column as a struct field for parquet-go.
@@ -94,12 +102,11 @@ func (t *Table) Row(words []int64) error {
 	if len(words) != len(t.columns) {
 		panic(fmt.Sprintf("metrics: a row of %d words for %d columns", len(words), len(t.columns)))
 	}
+	at := int(t.rows % rowBatch)
 	t.rows++
-	begin := len(t.values)
 	for i, w := range words {
-		t.values = append(t.values, t.value(i, w))
+		t.batch[i*rowBatch+at] = w
 	}
-	t.batch = append(t.batch, t.values[begin:len(t.values):len(t.values)])
 	if t.csv != nil {
 		for i, w := range words {
 			t.fields[i] = t.field(i, w)
@@ -108,31 +115,48 @@ func (t *Table) Row(words []int64) error {
 			return err
 		}
 	}
-	if len(t.batch) == rowBatch {
-		return t.flush()
+	if t.rows%rowBatch == 0 {
+		return t.flush(rowBatch)
 	}
 	return nil
 }
 
-func (t *Table) value(i int, w int64) parquet.Value {
-	c := &t.columns[i]
-	if w == probe.Null && c.Nullable {
-		return parquet.NullValue().Level(0, 0, i)
-	}
-	v := parquet.Int64Value(w)
-	switch c.Type {
+// column returns the values of a column of the batch.
+func (t *Table) column(i, rows int) []parquet.Value {
+	words, values := t.batch[i*rowBatch:][:rows], t.values[:rows]
+	level := t.level(i)
+	switch t.columns[i].Type {
+	case probe.Int:
+		for k, w := range words {
+			values[k] = parquet.Int64Value(w)
+		}
 	case probe.Text:
-		v = t.texts[i][w]
+		texts, null := t.texts[i], t.columns[i].Nullable
+		for k, w := range words {
+			if !null || w != probe.Null {
+				values[k] = texts[w]
+			}
+		}
 	case probe.Bool:
-		v = parquet.BooleanValue(w != 0)
+		for k, w := range words {
+			values[k] = parquet.BooleanValue(w != 0)
+		}
 	case probe.Float:
-		v = parquet.DoubleValue(math.Float64frombits(uint64(w)))
+		for k, w := range words {
+			values[k] = parquet.DoubleValue(math.Float64frombits(uint64(w)))
+		}
 	}
-	level := 0
-	if c.Nullable {
-		level = 1
+	if level == 0 {
+		return values
 	}
-	return v.Level(0, level, i)
+	for k, w := range words {
+		if w == probe.Null {
+			values[k] = parquet.NullValue()
+		} else {
+			values[k].SetDefinitionLevel(level)
+		}
+	}
+	return values
 }
 
 func (t *Table) field(i int, w int64) string {
@@ -150,10 +174,18 @@ func (t *Table) field(i int, w int64) string {
 	return strconv.FormatInt(w, 10)
 }
 
-func (t *Table) flush() error {
-	_, err := t.out.WriteRows(t.batch)
-	t.batch, t.values = t.batch[:0], t.values[:0]
-	return err
+// flush passes the batch to the parquet writer, column by column: assembling rows first costs
+// more than encoding them.
+func (t *Table) flush(rows int) error {
+	for i, w := range t.out.ColumnWriters() {
+		if _, err := w.WriteRowValues(t.column(i, rows)); err != nil {
+			return err
+		}
+	}
+	if t.rows%rowGroup == 0 {
+		return t.out.Flush()
+	}
+	return nil
 }
 
 // Rows returns the number of rows written.
@@ -161,8 +193,10 @@ func (t *Table) Rows() int64 { return t.rows }
 
 // Close flushes and completes the files. It does not close the writers.
 func (t *Table) Close() error {
-	if err := t.flush(); err != nil {
-		return err
+	if rows := int(t.rows % rowBatch); rows > 0 {
+		if err := t.flush(rows); err != nil {
+			return err
+		}
 	}
 	if t.csv != nil {
 		if t.csv.Flush(); t.csv.Error() != nil {

@@ -82,10 +82,6 @@ type volume struct {
 	rates       []float64
 }
 
-func (v *volume) reset() {
-	*v = volume{first: units.Never, rates: v.rates[:0]}
-}
-
 func (v *volume) add(o *Outcome, i int) {
 	v.Delivered += o.delivered(i)
 	v.first, v.last = min(v.first, o.start(i)), max(v.last, o.until(i))

@@ -252,7 +252,7 @@ func (o *outcome) differs(p *outcome) error {
 // and that a flow that did not start could not.
 func (o *outcome) checkWaits() error {
 	flows := o.built.Flows
-	for _, w := range o.built.Waits {
+	for w := range flows.Dependencies() {
 		f := &flows.Flow[w.Flow]
 		at, possible := f.Start, true
 		for _, on := range w.On {
@@ -518,7 +518,7 @@ func (v *coverage) add(c *randomCase, o *outcome) {
 	count(&v.marks, o.totals.Marks > 0)
 	count(&v.resent, o.totals.Resent > 0)
 	count(&v.expired, o.totals.Refreshes > 0)
-	count(&v.waits, slices.ContainsFunc(o.built.Waits, func(w dataplane.Wait) bool { return o.built.Flows.Done(int(w.Flow)) }))
+	count(&v.waits, slices.ContainsFunc(slices.Collect(o.built.Flows.Dependencies()), func(w dataplane.Wait) bool { return o.built.Flows.Done(int(w.Flow)) }))
 }
 
 // chained reports whether a switch that was paused by another switch in turn paused its

@@ -28,6 +28,7 @@ type arrivals struct {
 	// Memory of gatherFew and gatherAll.
 	few        [blockFrames + 1]uint64
 	fewFrames  [blockFrames]*packet.Packet
+	fewBlocks  [1]*block
 	manyFrames []*packet.Packet
 	manyBlocks []*block
 }
@@ -114,6 +115,17 @@ func insertionSort(keys []uint64) {
 func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 	near := &n.worker.near
 	a.boxes = a.boxes[:0]
+	if near.quick && len(a.all) == 1 {
+		b := near.box(uint32(n.index), near.index)
+		if b.n == 0 {
+			return nothing
+		}
+		if a.boxes = append(a.boxes, b); b.n <= blockFrames {
+			n.frames += uint64(b.n)
+			return a.gatherFew(b, from)
+		}
+		return a.gatherAll(n, from, end)
+	}
 	if len(a.all) == 1 {
 		if b := near.box(uint32(n.index), near.index); b.n != 0 {
 			a.boxes = append(a.boxes, b)
@@ -121,7 +133,7 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 	} else {
 		a.findBoxes(n, near)
 	}
-	if len(a.boxes) <= 1 && n.ordered == nil && end == near.windowEnd() && !n.hasFar() {
+	if len(a.boxes) <= 1 && (near.quick || n.ordered == nil && end == near.windowEnd() && !n.hasFar()) {
 		if len(a.boxes) == 0 {
 			return nothing
 		}
@@ -165,7 +177,8 @@ func (a *arrivals) gatherFew(b *box, from units.Time) []uint64 {
 		keys[j%blockFrames] = k
 	}
 	keys[len(frames)] = none
-	a.frames, a.blocks = all[:], b.blocks
+	a.fewBlocks[0] = b.last
+	a.frames, a.blocks = all[:], a.fewBlocks[:]
 	return keys[:]
 }
 
@@ -190,14 +203,15 @@ func (a *arrivals) gatherAll(n *fastNode, from, end units.Time) []uint64 {
 	for _, b := range a.boxes {
 		keys, all = slices.Grow(keys, int(b.n)), slices.Grow(all, int(b.n)+blockFrames)
 		left := int(b.n)
-		for _, k := range b.blocks {
+		list := b.list()
+		for _, k := range list {
 			frames := k.frames[:min(left, blockFrames)]
 			left -= blockFrames
 			i, j := len(keys), len(all)
 			keys, all = keys[:i+len(frames)], all[:j+len(frames)]
 			note(frames, keys[i:], all[j:], nearRef|uint64(j), from, control)
 		}
-		blocks = append(blocks, b.blocks...)
+		blocks = append(blocks, list...)
 		all = all[:len(blocks)*blockFrames] // skip the unused frames of a partly filled block
 	}
 	a.manyFrames, a.manyBlocks, a.first = all, blocks, uint32(index-n.worker.near.depth)

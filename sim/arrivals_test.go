@@ -19,7 +19,7 @@ func TestFewArrivalsAreOrderedLikeMany(t *testing.T) {
 		w.all, n.worker = []*worker{w}, w
 		w.near.begin(3)
 		b, k := w.near.box(0, 3), &block{}
-		b.last, b.blocks = k, []*block{k}
+		b.last = k
 		kinds := []packet.Kind{packet.Data, packet.Ack, packet.PFC}
 		for range rapid.IntRange(1, blockFrames).Draw(t, "frames") {
 			p := &k.frames[b.n]

@@ -41,9 +41,9 @@ func nearWindows(cables []Cable, window units.Time) uint64 {
 // box stores the frames that arrive at a node in a window. It fills one cache line.
 type box struct {
 	last   *block
-	n      uint32 // number of frames
-	ext    bool   // some frames have extensions
-	blocks []*block
+	n      uint32   // number of frames
+	ext    bool     // some frames have extensions
+	blocks []*block // valid if there are several; last is one of them
 	_      [24]byte
 }
 
@@ -66,6 +66,7 @@ const blockSlab = 64
 
 // near is the set of boxes that a worker fills.
 type near struct {
+	quick  bool       // no wire is in use, order is by key, and the run does not end within the current window
 	start  units.Time // start of the current window
 	far    units.Time // frames that arrive at or after this time use their wire
 	index  uint64     // index of the current window
@@ -119,30 +120,46 @@ func (w *worker) open(b *box, index uint64, node uint32) {
 			atomic.OrUint64(&w.f.senders[w.near.slot(node, index)], w.bit)
 		}
 	}
-	k := w.near.blocks.take(func(free []*block) []*block {
-		slab := make([]block, blockSlab)
-		for i := range slab {
-			free = append(free, &slab[i])
+	k := w.near.blocks.take(moreBlocks)
+	if b.n > 0 {
+		if b.n == blockFrames {
+			b.blocks = append(b.blocks[:0], b.last)
 		}
-		return free
-	})
-	b.last, b.blocks = k, append(b.blocks, k)
+		b.blocks = append(b.blocks, k)
+	}
+	b.last = k
+}
+
+func moreBlocks(free []*block) []*block {
+	slab := make([]block, blockSlab)
+	for i := range slab {
+		free = append(free, &slab[i])
+	}
+	return free
+}
+
+// list returns the blocks of a box that is not empty.
+func (b *box) list() []*block {
+	if b.n <= blockFrames {
+		b.blocks = append(b.blocks[:0], b.last)
+	}
+	return b.blocks
 }
 
 // empty frees the blocks of a box that a node has read.
 func (w *worker) empty(b *box) {
-	if len(b.blocks) == 1 && !b.ext {
+	if b.n <= blockFrames && !b.ext {
 		w.near.blocks.put(b.last)
-		b.n, b.blocks = 0, b.blocks[:0]
+		b.n = 0
 		return
 	}
-	for _, k := range b.blocks {
+	for _, k := range b.list() {
 		if b.ext {
 			k.ext = k.ext[:0]
 		}
 		w.near.blocks.put(k)
 	}
-	b.n, b.ext, b.blocks = 0, false, b.blocks[:0]
+	b.n, b.ext = 0, false
 }
 
 // Packet.Link of a frame in a box combines the low bits of the window in which it was

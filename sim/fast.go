@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
@@ -47,6 +46,7 @@ type Fast struct {
 	end    units.Time
 	index  uint64  // index of the current window
 	active []int32 // nodes to run in the current window, in ascending order with several workers
+	wires  bool    // some frames have used their wire
 	stop   bool
 	begun  bool
 	until  units.Time // end of the run
@@ -206,8 +206,16 @@ func (f *Fast) windows(ctx context.Context) {
 		return
 	}
 	for !f.stop {
-		for _, i := range f.active {
-			w.run(f.nodes[i])
+		// Every other window runs the nodes in reverse order, so that it starts with nodes and
+		// frames that are still in the cache.
+		if f.index%2 == 0 {
+			for _, i := range f.active {
+				w.run(f.nodes[i])
+			}
+		} else {
+			for k := len(f.active) - 1; k >= 0; k-- {
+				w.run(f.nodes[f.active[k]])
+			}
 		}
 		f.advance(ctx)
 	}
@@ -268,6 +276,10 @@ func (f *Fast) plan(ctx context.Context) {
 		for _, w := range f.workers {
 			w.due(f.index)
 			w.near.begin(f.index)
+			f.wires = f.wires || w.wires
+		}
+		for _, w := range f.workers {
+			w.near.quick = !f.wires && f.planner == nil && f.end == w.near.windowEnd()
 		}
 		f.collect(f.index)
 		if len(f.active) > 0 {
@@ -299,7 +311,7 @@ func (f *Fast) skip() bool {
 
 // collect turns the bitmaps of all workers into the list of nodes to run.
 func (f *Fast) collect(index uint64) {
-	first := f.workers[0].slots[index&(slots-1)]
+	first, active := f.workers[0].slots[index&(slots-1)], f.active
 	for i := range first {
 		m := first[i]
 		first[i] = 0
@@ -309,14 +321,10 @@ func (f *Fast) collect(index uint64) {
 			other[i] = 0
 		}
 		for ; m != 0; m &= m - 1 {
-			f.active = append(f.active, int32(i<<6+bits.TrailingZeros64(m)))
+			active = append(active, int32(i<<6+bits.TrailingZeros64(m)))
 		}
 	}
-	// Every other window runs the nodes in reverse order, so that it starts with nodes and
-	// frames that are still in the cache.
-	if index%2 != 0 && len(f.workers) == 1 {
-		slices.Reverse(f.active)
-	}
+	f.active = active
 }
 
 func (f *Fast) stops(ctx context.Context) bool {
@@ -356,6 +364,7 @@ type worker struct {
 	bit     uint64 // in Fast.senders
 	index   int    // in Fast.workers
 	end     int32  // index in Fast.nodes after the last node that it owns
+	wires   bool   // its nodes have sent frames that use their wire
 	queue   runQueue
 	journal journal // insertion order: causes of the current window
 }

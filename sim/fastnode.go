@@ -127,6 +127,7 @@ func (n *fastNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done uni
 //go:noinline
 func (n *fastNode) transmitFar(port int, p *packet.Packet, ext packet.Ext, at units.Time) {
 	l := n.links[port]
+	n.worker.wires = true
 	if l.tail == l.flushed {
 		l.first = at
 	}
@@ -281,17 +282,26 @@ func (n *fastNode) alter(now units.Time) {
 	n.common.LinkChanged(now, c.port, c.up)
 }
 
-// next returns the time of the node's next known event.
-func (n *fastNode) next() units.Time {
-	if k := min(n.later, n.txDone.top(), n.timer); k != none {
-		return units.Time(k >> keyTimeShift)
-	}
-	return units.Never
-}
-
 // publish makes the frames that the node sent visible to their receivers, and schedules
 // the receivers and the node itself.
 func (n *fastNode) publish(w *worker) {
+	if w.wires {
+		n.publishFar(w)
+	}
+	k := min(n.later, n.txDone.top(), n.timer)
+	if k == none {
+		return
+	}
+	at := units.Time(k >> keyTimeShift)
+	if at < w.near.far {
+		w.slots[w.near.of(at)%slots][uint(n.index)>>6] |= 1 << (n.index & 63)
+		return
+	}
+	w.noteSelf(n, at)
+}
+
+// publishFar publishes the frames that use their wire.
+func (n *fastNode) publishFar(w *worker) {
 	alone := len(w.all) == 1
 	for i := range n.touched {
 		m := n.touched[i]
@@ -302,8 +312,5 @@ func (n *fastNode) publish(w *worker) {
 			l.to.announce(l.toPort, alone)
 			w.note(l.to, first)
 		}
-	}
-	if at := n.next(); at != units.Never {
-		w.noteSelf(n, at)
 	}
 }

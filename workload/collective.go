@@ -63,19 +63,25 @@ func (c *Collective) ordered(e *Env) []int32 {
 	return out
 }
 
-// run makes the operations of each team, one after the other. operate adds the flows of one
-// operation and records in received which flows each rank gets.
-func (c *Collective) run(e *Env, operate func(o *operation)) (*Plan, error) {
+// run makes the operations of each team, one after the other. check returns the number of
+// flows. operate adds the flows of one operation and records in received which flows each rank
+// gets.
+func (c *Collective) run(e *Env, check func(*Env) (float64, error), operate func(o *operation)) (*Plan, error) {
+	flows, err := check(e)
+	if err != nil {
+		return nil, err
+	}
 	ranks, teams, err := c.check(e)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{}
+	p := &Plan{Flows: make([]Flow, 0, int(flows)), Waits: make([]Wait, 0, int(flows))}
 	hosts := c.ordered(e)
 	for t := range teams {
 		o := &operation{
 			env: e, plan: p, hosts: hosts[t*ranks : (t+1)*ranks], class: e.Classes.Next(), hashes: make(map[[2]int]uint32),
 			received: make([][]int32, ranks), before: make([][]int32, ranks), size: c.Size, gap: c.Gap,
+			last: make([]connection, ranks),
 		}
 		for k := range c.Repeat {
 			o.group = int32(t*c.Repeat + k)
@@ -99,25 +105,48 @@ type operation struct {
 	hashes   map[[2]int]uint32 // ECMP hashes of the connections between ranks
 	received [][]int32         // by rank: flows to it, in step order
 	before   [][]int32         // received of the previous operation
+	memory   []int32           // for the lists of Wait.On
+	last     []connection      // by rank: of its last flow
+}
+
+// connection is a connection to a rank.
+type connection struct {
+	to   int
+	hash uint32
+	used bool
 }
 
 // send adds a flow that waits for the flows on of this operation. Without any, it is a first
 // step and waits for the whole previous operation.
 func (o *operation) send(from, to int, size units.Bytes, on ...int32) int32 {
-	hash, ok := o.hashes[[2]int{from, to}]
-	if !ok {
-		hash = o.env.hash()
-		o.hashes[[2]int{from, to}] = hash
+	c := &o.last[from] // a ring has one connection per rank
+	if !c.used || c.to != to {
+		hash, ok := o.hashes[[2]int{from, to}]
+		if !ok {
+			hash = o.env.hash()
+			o.hashes[[2]int{from, to}] = hash
+		}
+		*c = connection{to, hash, true}
 	}
-	i := o.plan.add(Flow{Start: o.env.Start, Src: o.hosts[from], Dst: o.hosts[to], Size: size, Class: o.class, Group: o.group, Hash: hash})
+	i := o.plan.add(Flow{Start: o.env.Start, Src: o.hosts[from], Dst: o.hosts[to], Size: size, Class: o.class, Group: o.group, Hash: c.hash})
 	switch {
 	case len(on) > 0:
-		o.plan.wait(0, 0, on...)
+		o.plan.wait(0, 0, o.keep(on)...)
 	case len(o.before[from]) > 0:
 		o.plan.wait(o.gap, 0, o.before[from]...)
 	}
 	o.received[to] = append(o.received[to], i)
 	return i
+}
+
+// keep copies a list that is mostly one flow, without an allocation for each.
+func (o *operation) keep(on []int32) []int32 {
+	at := len(o.memory)
+	if at+len(on) > cap(o.memory) {
+		o.memory, at = make([]int32, 0, max(1<<12, len(on))), 0
+	}
+	o.memory = append(o.memory, on...)
+	return o.memory[at:len(o.memory):len(o.memory)]
 }
 
 // part returns the size of piece i of n.
@@ -147,7 +176,7 @@ func (g *RingAllReduce) Check(e *Env) (float64, error) {
 
 // Generate implements Generator.
 func (g *RingAllReduce) Generate(e *Env) (*Plan, error) {
-	return (*Collective)(g).run(e, func(o *operation) {
+	return (*Collective)(g).run(e, g.Check, func(o *operation) {
 		n := len(o.hosts)
 		last := make([]int32, n) // by rank: the last flow to it
 		for step := range 2 * (n - 1) {
@@ -188,7 +217,7 @@ func (g *HalvingDoubling) Check(e *Env) (float64, error) {
 
 // Generate implements Generator.
 func (g *HalvingDoubling) Generate(e *Env) (*Plan, error) {
-	return (*Collective)(g).run(e, func(o *operation) {
+	return (*Collective)(g).run(e, g.Check, func(o *operation) {
 		n := len(o.hosts)
 		lo, hi := make([]units.Bytes, n), make([]units.Bytes, n) // range of data that a rank reduces
 		for i := range hi {
@@ -262,7 +291,7 @@ func (g *AllToAll) Check(e *Env) (float64, error) {
 
 // Generate implements Generator.
 func (g *AllToAll) Generate(e *Env) (*Plan, error) {
-	return g.collective().run(e, func(o *operation) {
+	return g.collective().run(e, g.Check, func(o *operation) {
 		n := len(o.hosts)
 		flows := make([][]int32, n) // by step and sending rank
 		for step := 1; step < n; step++ {

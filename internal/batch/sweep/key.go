@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -82,7 +83,7 @@ func hashScenario(b *fabric.Fabric) (string, error) {
 		}
 		_, _ = h.Write(append(line, '\n'))
 	}
-	fmt.Fprint(h, b.Waits, " ", b.Workloads, " ")
+	fmt.Fprint(h, slices.Collect(b.Flows.Dependencies()), " ", b.Workloads, " ")
 	line = append(appendNumbers(line[:0], b.Origin), ' ')
 	_, _ = h.Write(append(appendNumbers(line, b.Groups), '\n'))
 	fmt.Fprintln(h, b.Graph.Names)

@@ -7,8 +7,23 @@ import (
 	"slices"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/internal/model/layout"
 )
+
+// walked is a flow whose path is known.
+type walked struct {
+	flow        dataplane.Flow
+	index, path uint32
+	set         bool
+}
+
+// leads reports whether another flow takes the same path: flows of one connection follow each
+// other, as in the steps of a collective.
+func (w *walked) leads(f *dataplane.Flow) bool {
+	g := &w.flow
+	return w.set && f.Src == g.Src && f.Dst == g.Dst && f.Hash == g.Hash && f.Class == g.Class && f.Transport == g.Transport && !f.Pinned
+}
 
 // FCTs returns the ideal FCT of each flow. It computes the path of every packet through an
 // empty network with unlimited queues and without marks. Sprayed packets arrive in order:
@@ -19,8 +34,22 @@ func FCTs(l *layout.Layout, t *layout.Traffic) []units.Time {
 	w := newWalker(l, t)
 	var paths []*flowPath
 	known := make(map[string]uint32)
-	which, order := make([]uint32, len(flows)), make([]uint32, len(flows))
+	which := make([]uint32, len(flows)) // the path; or with the bit equal, an earlier flow with the same FCT
+	const equal = 1 << 31
+	var order []uint32
+	var recent [1 << 12]walked
 	for i := range flows {
+		last := &recent[flows[i].Hash%uint32(len(recent))]
+		if last.leads(&flows[i]) {
+			if last.flow.Size == flows[i].Size {
+				which[i] = last.index | equal
+				continue
+			}
+			last.flow, last.index, which[i] = flows[i], uint32(i), last.path
+			order = append(order, uint32(i))
+			continue
+		}
+		order = append(order, uint32(i))
 		name := w.walk(uint32(i), &flows[i])
 		c, ok := known[string(name)]
 		if !ok {
@@ -28,7 +57,10 @@ func FCTs(l *layout.Layout, t *layout.Traffic) []units.Time {
 			known[string(name)] = c
 			paths = append(paths, w.path(int(flows[i].Src), int(flows[i].Dst), flows[i].Transport))
 		}
-		which[i], order[i] = c, uint32(i)
+		which[i] = c
+		if w.hashed && !flows[i].Pinned {
+			*last = walked{flows[i], uint32(i), c, true}
+		}
 	}
 	slices.SortFunc(order, func(x, y uint32) int {
 		return cmp.Or(cmp.Compare(which[x], which[y]), cmp.Compare(flows[x].Size, flows[y].Size))
@@ -44,6 +76,11 @@ func FCTs(l *layout.Layout, t *layout.Traffic) []units.Time {
 			continue
 		}
 		ideal[i] = p.fct(flows[i].Size)
+	}
+	for i, x := range which {
+		if x&equal != 0 {
+			ideal[i] = ideal[x&^equal]
+		}
 	}
 	return ideal
 }

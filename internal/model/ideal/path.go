@@ -41,6 +41,7 @@ type walker struct {
 	routers []route.Router // by node; nil for hosts
 	tables  []*route.Table
 	sprays  bool            // routers may send packets of a flow on different paths
+	hashed  bool            // all routers choose by the hash alone: ecmp
 	kinds   []uint16        // by link and direction: number of its kind of stage
 	slow    []uint16        // by host: number of its kind of stage; noStage if it does not receive slowly
 	base    []int           // by node: number of its first link
@@ -65,7 +66,7 @@ const maxPaths = 64
 const noStage = 0xffff
 
 func newWalker(l *layout.Layout, t *layout.Traffic) *walker {
-	w := &walker{l: l, routers: make([]route.Router, l.Graph.Nodes())}
+	w := &walker{l: l, routers: make([]route.Router, l.Graph.Nodes()), hashed: true}
 	w.tables = l.Routes(t, nil)
 	dead := l.DeadLinks()
 	after := w.tables
@@ -81,6 +82,7 @@ func newWalker(l *layout.Layout, t *layout.Traffic) *walker {
 		if err != nil {
 			panic(err) // the layout is valid
 		}
+		w.hashed = w.hashed && entry.Name == "ecmp"
 		if entry.Promises&registry.InOrder == 0 {
 			// Flowlets may take any of the paths, several at a time: no flow is faster than
 			// one that sprays its packets over all of them.

@@ -3,7 +3,6 @@ package layout
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"strconv"
 
 	"github.com/xoff-net/xoff/base/units"
@@ -17,13 +16,12 @@ import (
 // Traffic is the flows of all workloads, ordered by start time.
 type Traffic struct {
 	Flows     *dataplane.Flows
-	Waits     []dataplane.Wait // dependencies, by flow
-	Workloads []string         // names of workloads in results
-	Origin    []int32          // by flow: index in Workloads
-	Groups    []int32          // by flow: burst of an incast, else -1
-	Ways      []Way            // routes of single flows
-	Endless   []string         // workloads whose flows may outlast the run
-	Jobs      []*job.Job       // by workload, without those that are no jobs
+	Workloads []string   // names of workloads in results
+	Origin    []int32    // by flow: index in Workloads
+	Groups    []int32    // by flow: burst of an incast, else -1
+	Ways      []Way      // routes of single flows
+	Endless   []string   // workloads whose flows may outlast the run
+	Jobs      []*job.Job // by workload, without those that are no jobs
 }
 
 // Traffic generates the flows of all workloads and sorts them by start time. Flows with the
@@ -73,10 +71,13 @@ func (l *Layout) Traffic(only string) (*Traffic, error) {
 	out := make([]dataplane.Flow, total)
 	t.Origin, t.Groups = make([]int32, total), make([]int32, total)
 	for at, o := range order {
-		f := &plans[o.plan].Flows[o.flow]
+		p := plans[o.plan]
+		f := &p.Flows[o.flow]
 		name := l.Config.Workload[o.plan].Transport
-		if own, ok := plans[o.plan].Transports[t.Workloads[origins[o.plan][f.Origin]]]; ok {
-			name = own
+		if len(p.Transports) > 0 {
+			if own, ok := p.Transports[t.Workloads[origins[o.plan][f.Origin]]]; ok {
+				name = own
+			}
 		}
 		out[at] = dataplane.Flow{
 			Start: f.Start, Size: f.Size, Src: uint16(f.Src), Dst: uint16(f.Dst), Class: f.Class, Hash: f.Hash,
@@ -145,22 +146,29 @@ func flowOrder(plans []*workload.Plan, begin []int, total int) []planned {
 	return order
 }
 
-// depend sets Waits and adds the dependencies to Flows.
+// depend adds the dependencies to Flows.
 func (t *Traffic) depend(plans []*workload.Plan, begin []int, id []uint32) {
 	if !slices.ContainsFunc(plans, func(p *workload.Plan) bool { return len(p.Waits) > 0 }) {
 		return
 	}
-	for i, p := range plans {
-		for _, w := range p.Waits {
-			on := make([]uint32, len(w.On))
-			for k, f := range w.On {
-				on[k] = id[begin[i]+int(f)]
+	var on []uint32
+	t.Flows.Depend(func(yield func(dataplane.Wait) bool) {
+		for i, p := range plans {
+			for k := range p.Waits {
+				w := &p.Waits[k]
+				on = on[:0]
+				for _, f := range w.On {
+					on = append(on, id[begin[i]+int(f)])
+				}
+				if !yield(dataplane.Wait{Flow: id[begin[i]+int(w.Flow)], On: on, Delay: w.Delay, Until: w.Until}) {
+					return
+				}
 			}
-			t.Waits = append(t.Waits, dataplane.Wait{Flow: id[begin[i]+int(w.Flow)], On: on, Delay: w.Delay, Until: w.Until})
 		}
+	})
+	for _, p := range plans {
+		p.Waits = nil
 	}
-	sort.Slice(t.Waits, func(i, j int) bool { return t.Waits[i].Flow < t.Waits[j].Flow })
-	t.Flows.Depend(t.Waits)
 }
 
 // classesOf returns the classes from which a flow's class is drawn, with their shares.
