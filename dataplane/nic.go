@@ -102,7 +102,7 @@ const (
 // NICSpec describes a host's NIC.
 type NICSpec struct {
 	Name       string
-	Node       uint16
+	Node       uint32
 	Port       link.Port
 	Flow       flowctl.Scheme
 	Scheduler  sched.Scheduler
@@ -150,7 +150,7 @@ type NIC struct {
 	replies     [mmu.Classes]ring // ACKs, NACKs and CNPs waiting to leave
 	softHeap    timerHeap         // queue pairs with a retransmission timeout or a timer of their congestion control
 	freeQPs     [][]int32         // free queue pairs, by transport
-	id          uint16
+	id          uint32
 	kinds       [mmu.Classes]mmu.Kind
 	rtt         units.Time
 	starts      []uint32  // flows that have not started, by start time

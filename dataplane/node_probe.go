@@ -286,7 +286,7 @@ func (s *Switch) deepestPause(in *port, class uint8) pauseCause {
 // waitsFor reports whether an egress queue stores a frame that arrived on port in.
 func (s *Switch) waitsFor(in, op *port, class uint8) bool {
 	for slot := op.queues[class&7].head; slot != 0; {
-		if s.memory.packets[slot].Port == in.index {
+		if s.memory.packets[slot].Port() == int(in.index) {
 			return true
 		}
 		slot = s.memory.next[slot]

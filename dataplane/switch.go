@@ -22,7 +22,7 @@ import (
 // switch, or once per port with the port's index.
 type SwitchSpec struct {
 	Name   string
-	Node   uint16
+	Node   uint32
 	Buffer mmu.Spec // NewSwitch fills in Ports and Shared
 	Ports  []link.Port
 	// Spare is the part of the buffer reserved as headroom of unconnected ports of the chip.
@@ -67,7 +67,7 @@ type Switch struct {
 	rand   *rand.PCG
 
 	node
-	id         uint16
+	id         uint32
 	routes     *route.Table
 	timed      buffer.Waker
 	pushOut    *pushOut    // nil: stored frames are never expelled

@@ -14,7 +14,7 @@ import (
 )
 
 func barrier(seq uint32) packet.Packet {
-	return packet.Packet{Seq: seq, Dst: packet.NoNode, Size: 64, Meta: packet.MakeMeta(packet.Barrier, class)}
+	return packet.Packet{Seq: seq, To: packet.NoNode, Size: 64, Meta: packet.MakeMeta(packet.Barrier, class)}
 }
 
 // drops returns the number of frames dropped at a port.
@@ -115,7 +115,7 @@ func TestLevelAndChoices(t *testing.T) {
 	if b.h.s.WholePort(0) {
 		t.Error("PFC has no pause of a whole port")
 	}
-	choices := func(dst uint16) []uint16 { return b.h.s.Choices(&packet.Packet{Dst: dst}) }
+	choices := func(dst uint32) []uint16 { return b.h.s.Choices(&packet.Packet{To: dst}) }
 	if got := choices(4); !reflect.DeepEqual(got, []uint16{1, 3}) {
 		t.Errorf("choices %v, want 1 and 3", got)
 	}

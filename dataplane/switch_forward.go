@@ -324,7 +324,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 	f := &s.memory.packets[slot]
 	s.unlink(p, class, slot, f.Size)
 	a := &s.leaving
-	s.describe(a, int(f.Port), int(p.index), slot, f)
+	s.describe(a, f.Port(), int(p.index), slot, f)
 	s.release(now, a)
 	if p.ecn.Has(class) && !s.atEnq {
 		s.mark(now, p, f)

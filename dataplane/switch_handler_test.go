@@ -17,8 +17,8 @@ import (
 func TestHandlerView(t *testing.T) {
 	b := newPausedBench(t)
 	s := b.h.s
-	if s.Node() != 77 || s.Ports() != 4 || s.Rate(1) != 100*units.Gbps || s.Rand() == nil {
-		t.Errorf("node %d, %d ports, rate %s", s.Node(), s.Ports(), s.Rate(1))
+	if s.ID() != 77 || s.Ports() != 4 || s.Rate(1) != 100*units.Gbps || s.Rand() == nil {
+		t.Errorf("node %d, %d ports, rate %s", s.ID(), s.Ports(), s.Rate(1))
 	}
 	if s.GatedClasses(2) != 1<<class || s.Head(2, class).Seq != 1 || s.Head(1, class) != nil {
 		t.Error("wrong masks or queue heads")
@@ -149,7 +149,7 @@ func TestShutAndObey(t *testing.T) {
 
 func TestInsertHead(t *testing.T) {
 	b := newPausedBench(t)
-	p := packet.Packet{Seq: 100, Dst: 2, Size: 500, Meta: packet.MakeMeta(packet.Data, class)}
+	p := packet.Packet{Seq: 100, To: 2, Size: 500, Meta: packet.MakeMeta(packet.Data, class)}
 	if !b.h.s.InsertHead(b.now, 3, 2, &p) {
 		t.Fatal("no room")
 	}
@@ -163,7 +163,7 @@ func TestInsertHead(t *testing.T) {
 		t.Errorf("ingress 3 stores %+v with %d B set aside, want 500 B in the reserve and 100 B set aside", q, b.sw.View().Reserved())
 	}
 	b.h.s.ResizeShared(3500) // the bytes stored in it
-	big := packet.Packet{Seq: 102, Dst: 2, Size: 1000, Meta: packet.MakeMeta(packet.Data, class)}
+	big := packet.Packet{Seq: 102, To: 2, Size: 1000, Meta: packet.MakeMeta(packet.Data, class)}
 	if b.h.s.InsertHead(b.now, 3, 2, &big) {
 		t.Error("a frame was inserted without room")
 	}

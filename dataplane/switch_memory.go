@@ -37,7 +37,7 @@ func (m *memory) put(p *packet.Packet, in int) uint32 {
 	q := &m.packets[slot]
 	m.free, m.next[slot] = m.next[slot], 0
 	*q = *p
-	q.Port = uint16(in)
+	q.SetPort(in)
 	return slot
 }
 

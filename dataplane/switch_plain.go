@@ -60,7 +60,7 @@ func (s *Switch) txDonePlain(now units.Time, p *port) bool {
 	class := uint8(p.sched.Pick(eligible)) & 7
 	slot := p.queues[class].head
 	f := &s.memory.packets[slot]
-	size, in, l := f.Size, int(f.Port), s.ledger
+	size, in, l := f.Size, f.Port(), s.ledger
 	s.unlink(p, class, slot, size)
 	if !l.ReleaseShared(in, int(p.index), class, int32(size)) {
 		s.describe(&s.leaving, in, int(p.index), slot, f)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/job"
@@ -168,7 +169,7 @@ func (f *Fast) connect(byNode []*fastNode) {
 			l.to, l.toPort = byNode[e.to.Node], uint16(e.to.Port)
 			from := byNode[e.from.Node]
 			from.links[e.from.Port] = l
-			from.outputs[e.from.Port] = output{delay: e.delay, to: uint32(e.to.Node), toPort: uint16(e.to.Port)}
+			from.outputs[e.from.Port] = output{delay: e.delay, to: uint32(e.to.Node), toPort: packet.IngressOf(e.to.Port)}
 			in := &byNode[e.to.Node].inputs[e.to.Port]
 			l.connect(in, first.take())
 			in.faults = newFaults(c, e.delay, f.spec.Seed, uint64(at))

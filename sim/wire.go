@@ -82,7 +82,7 @@ func (w *fastWire) push(c *chunks, p *packet.Packet, at units.Time) {
 	e := &w.last.frames[i]
 	*e = *p
 	e.At = at
-	e.Port = w.toPort
+	e.SetPort(int(w.toPort))
 	w.tail++
 }
 

@@ -70,7 +70,7 @@ func (t *Table) Add(ports ...uint16) Hops {
 }
 
 // Set returns the egress ports that lead to a destination.
-func (t *Table) Set(dst uint16) []uint16 {
+func (t *Table) Set(dst uint32) []uint16 {
 	if int(dst) >= len(t.Homes) {
 		return nil
 	}
