@@ -32,6 +32,7 @@ func (b *bench) drops(port int) (n uint32) {
 func TestBarrier(t *testing.T) {
 	b := newPausedBench(t)
 	stray := barrier(7)
+	stray.SetPort(1)
 	b.sw.Arrive(b.now, 1, &stray, nil)
 	if n := b.drops(1); n != 0 || b.sw.View().Stored() != 3000 {
 		t.Errorf("a stray barrier: %d drops, %d B stored; want none and 3000 B", n, b.sw.View().Stored())

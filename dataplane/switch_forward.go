@@ -90,7 +90,7 @@ func (s *Switch) forward(now units.Time, in, out int, p *packet.Packet, ext pack
 	} else {
 		s.describe(a, in, out, 0, p)
 		s.chargeSlot(now, ip, a, seg, notify)
-		slot := s.memory.put(p, in)
+		slot := s.memory.put(p)
 		if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
 			s.memory.keepExt(slot, ext)
 		}
@@ -129,6 +129,9 @@ func (s *Switch) observe(now units.Time, in int, p *packet.Packet, ext packet.Ex
 	if s.checks != nil {
 		s.checks.event(now, s.ledger)
 		if !p.Control() {
+			if p.Port() != in {
+				s.checks.fail(now, "the driver delivered a frame to port %d, but its ingress port is %d", in, p.Port())
+			}
 			s.checks.in += uint64(s.ledger.Cells(units.Bytes(p.Size)))
 		}
 	}

@@ -201,7 +201,7 @@ func (h *handlerSwitch) arriving(now units.Time, in, out int, p *packet.Packet, 
 		return
 	}
 	h.s.chargeSlot(now, ip, a, seg, notify)
-	slot := h.s.memory.store(&f, ext, in)
+	slot := h.s.memory.store(&f, ext)
 	op := &h.s.ports[out]
 	if verdict == deadlock.Aside {
 		at := out*mmu.Classes + int(f.Class())
@@ -309,7 +309,9 @@ func (h *handlerSwitch) InsertHead(now units.Time, in, out int, p *packet.Packet
 	if h.s.checks != nil {
 		h.s.checks.in += uint64(a.Bytes)
 	}
-	slot := h.s.memory.store(p, nil, in)
+	f := *p
+	f.SetPort(in)
+	slot := h.s.memory.store(&f, nil)
 	q := &h.s.ports[out].queues[p.Class()]
 	h.s.memory.next[slot] = q.head
 	q.head = slot

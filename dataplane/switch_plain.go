@@ -40,7 +40,7 @@ func (s *Switch) forwardPlain(now units.Time, in, out int, p *packet.Packet) boo
 		}
 	} else {
 		l.ChargeShared(in, out, class, int32(size))
-		slot := s.memory.put(p, in)
+		slot := s.memory.put(p)
 		s.link(op, class, slot)
 		if op.wants() {
 			s.serveOrWait(now, op)

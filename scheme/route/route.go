@@ -40,7 +40,7 @@ type Home uint32
 // MakeHome returns the home of a host.
 func MakeHome(edge, slot int) Home { return Home(edge<<homeShift | slot) }
 
-const homeShift = 16
+const homeShift = packet.PortBits
 
 // Hops is a set of equal-cost egress ports: Ports[At : At+Len]. At the edge itself it is one
 // port per slot instead, with Len 1 and Slots set.
