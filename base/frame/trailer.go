@@ -10,12 +10,12 @@ import (
 // receivers take it for padding. From its end:
 //
 //	-4    "xoff"
-//	-8    packet number, 32 bits; foreign frames: destination and source host
+//	-8    packet number, 32 bits; foreign frames: lower 16 bits of destination and source host
 //	-9    kind and class
 //	-10   0x01: the first word is the due time of the frame
 //	-12   size of the packet
 //	-13   number of words
-//	-14   0; foreign frames: bits 16 and up of the hosts, four each
+//	-14   0; foreign frames: bits 16 to 19 of destination and source host
 //	-15   packet flags that no header carries
 //	-16   0x16
 //
