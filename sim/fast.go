@@ -157,7 +157,7 @@ func (n *fastNode) home() int {
 
 func (f *Fast) connect(byNode []*fastNode) {
 	f.links = make([]fastWire, 2*len(f.spec.Cables))
-	var first chunks
+	starts := make([]rest, len(f.links))
 	for i := range f.spec.Cables {
 		c := &f.spec.Cables[i]
 		for dir, e := range [2]struct {
@@ -171,7 +171,7 @@ func (f *Fast) connect(byNode []*fastNode) {
 			from.links[e.from.Port] = l
 			from.outputs[e.from.Port] = output{delay: e.delay, to: uint32(e.to.Node), toPort: packet.IngressOf(e.to.Port)}
 			in := &byNode[e.to.Node].inputs[e.to.Port]
-			l.connect(in, first.take())
+			l.connect(in, &starts[at])
 			in.faults = newFaults(c, e.delay, f.spec.Seed, uint64(at))
 			l.to.faulty = l.to.faulty || in.faults != nil
 		}
