@@ -156,11 +156,11 @@ type NIC struct {
 	starts      []uint32  // flows that have not started, by start time
 	released    timerHeap // flows that waited for others and may start now
 	jobs        []*job.Host
-	notices     Notifier               // of jobs; nil: the driver has none
-	replyExts   [mmu.Classes]wordQueue // extensions of queued replies
-	reorder     []reorder              // reorder buffers, indexed by RecvResult.reorder; 0 is unused
-	freeReorder []int32                // free reorder buffers
-	sack        packet.Ext             // scratch, as are flowInfo and stamp
+	notices     Notifier                // of jobs; nil: the driver has none
+	replyExts   *[mmu.Classes]wordQueue // extensions of queued replies; nil until a reply has one
+	reorder     []reorder               // reorder buffers, indexed by RecvResult.reorder; 0 is unused
+	freeReorder []int32                 // free reorder buffers
+	sack        packet.Ext              // scratch, as are flowInfo and stamp
 	flowInfo    cc.Flow
 	stamp       [1]uint64  // extension of a packet that carries its send time
 	flowEnds    probe.Ends // sink as a probe.Ends; nil: it does not want flow events
@@ -233,7 +233,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 		return nil, err
 	}
 	n.policy = &hostPolicy{Policy: limits, others: others}
-	n.initPort(0, spec.Port, spec.Flow)
+	n.initPort(0, &spec.Port, spec.Flow)
 	n.ports[0].sched = spec.Scheduler
 	if spec.Checks != nil && n.flows.delivered == nil {
 		n.flows.delivered = make([]units.Bytes, len(n.flows.Flow))

@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
@@ -113,6 +114,9 @@ func (n *NIC) answer(p *packet.Packet, kind packet.Kind, tr *Transport, seq uint
 // the telemetry of the packet.
 func (n *NIC) extend(f *packet.Packet, tr *Transport, sack, ext packet.Ext) {
 	f.Flags |= packet.Extended
+	if n.replyExts == nil {
+		n.replyExts = new([mmu.Classes]wordQueue)
+	}
 	n.replyExts[tr.queue(f.Class())&7].push(sack, ext)
 }
 

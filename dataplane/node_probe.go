@@ -252,7 +252,7 @@ func (n *flowEvents) Report(now units.Time, flow uint32, event string, number in
 
 // Lose drops a frame that the link corrupted.
 func (n *node) Lose(now units.Time, port int, p *packet.Packet) {
-	n.ports[port].stats.Drops[p.Class()][probe.Corrupt]++
+	n.ports[port].rare().Drops[p.Class()][probe.Corrupt]++
 	if n.sink != nil {
 		n.sink.Drop(now, port, p, probe.Corrupt)
 	}

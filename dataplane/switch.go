@@ -134,7 +134,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	}
 	lossless, control := mmu.ClassesOf(s.kinds, mmu.Lossless), mmu.ClassesOf(s.kinds, mmu.Control)
 	for i := range spec.Ports {
-		s.initPort(i, spec.Ports[i], spec.Flow[i])
+		s.initPort(i, &spec.Ports[i], spec.Flow[i])
 		s.fast.addPort(&s.ports[i], policy, lossless, control, spec.NoShortcuts)
 		if s.observer != nil {
 			s.ports[i].counted = packet.AllClasses

@@ -235,7 +235,7 @@ func (s *Switch) mark(now units.Time, op *port, p *packet.Packet) {
 		}
 		if m.Mark(q, s.rand) {
 			p.Flags |= packet.CE
-			op.stats.Marks[p.Class()]++
+			op.rare().Marks[p.Class()]++
 			if s.sink != nil {
 				s.sink.Marked(now, int(op.index), p)
 			}

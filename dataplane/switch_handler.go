@@ -275,7 +275,7 @@ func (h *handlerSwitch) departed(now units.Time, p *port, f *packet.Packet) {
 	class := f.Class()
 	bit := packet.MaskOf(class)
 	if p.pauses.open&p.pauses.gated&bit != 0 {
-		p.stats.Forced++
+		p.rare().Forced++
 		if p.pauses.budget[class] >= 0 {
 			if p.pauses.budget[class] -= p.spec.StoreOfPeer().Cost(units.Bytes(f.Size)); p.pauses.budget[class] <= 0 {
 				h.exhausted(now, p, bit)
