@@ -99,7 +99,7 @@ func (h *haul) build(length units.Time) {
 		if transport == 1 {
 			size = units.Bytes(packets) * smallPayload
 		}
-		n.Flows = append(n.Flows, dataplane.Flow{Start: start, Size: size, Src: uint16(src), Dst: uint16(dst), Class: class, Transport: transport, Hash: h.Uint32()})
+		n.Flows = append(n.Flows, dataplane.Flow{Start: start, Size: size, Src: uint32(src), Dst: uint32(dst), Class: class, Transport: transport, Hash: h.Uint32()})
 	}
 	classes := max(1, h.mixed)
 	for c := range classes {

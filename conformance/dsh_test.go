@@ -107,7 +107,7 @@ func (d *adversary) traffic() {
 			transport, size = 1, units.Bytes(packets)*smallPayload
 		}
 		if src != dst {
-			n.Flows = append(n.Flows, dataplane.Flow{Start: start, Size: size, Src: uint16(src), Dst: uint16(dst), Class: class, Transport: transport, Hash: d.Uint32()})
+			n.Flows = append(n.Flows, dataplane.Flow{Start: start, Size: size, Src: uint32(src), Dst: uint32(dst), Class: class, Transport: transport, Hash: d.Uint32()})
 		}
 	}
 	class := func() uint8 { return 1 + uint8(d.IntN(7)) }

@@ -153,7 +153,7 @@ func burst(packets int, phase units.Time) []dataplane.Flow {
 		if transport == 1 {
 			size = units.Bytes(packets) * smallPayload
 		}
-		flows = append(flows, dataplane.Flow{Start: start, Size: size, Src: uint16(src), Dst: uint16(dst), Class: class,
+		flows = append(flows, dataplane.Flow{Start: start, Size: size, Src: uint32(src), Dst: uint32(dst), Class: class,
 			Transport: transport, Hash: uint32(len(flows)) * 2654435761})
 	}
 	for class := uint8(1); class < 8; class++ {

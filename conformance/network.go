@@ -236,7 +236,7 @@ func (n *Network) host(node int, flows *dataplane.Flows) *dataplane.NICSpec {
 	small := full
 	small.Payload = smallPayload
 	h := &dataplane.NICSpec{
-		Name: n.Graph.Names[node], Node: uint16(node), Port: n.ports(node)[0], Flow: n.Flow(node, 0), Scheduler: must(n.Scheduler()),
+		Name: n.Graph.Names[node], Node: uint32(node), Port: n.ports(node)[0], Flow: n.Flow(node, 0), Scheduler: must(n.Scheduler()),
 		Kinds: n.Kinds, Transports: []dataplane.Transport{full, small}, BaseRTT: 10 * units.Microsecond, Receive: n.Receive(node), Flows: flows,
 	}
 	for i := range flows.Flow {
@@ -249,7 +249,7 @@ func (n *Network) host(node int, flows *dataplane.Flows) *dataplane.NICSpec {
 
 func (n *Network) sw(node int, table *route.Table, out *Result) *dataplane.SwitchSpec {
 	s := &dataplane.SwitchSpec{
-		Name: n.Graph.Names[node], Node: uint16(node), Buffer: mmu.Spec{Private: n.Private, Cell: n.Cell, Kinds: n.Kinds}, Ports: n.ports(node),
+		Name: n.Graph.Names[node], Node: uint32(node), Buffer: mmu.Spec{Private: n.Private, Cell: n.Cell, Kinds: n.Kinds}, Ports: n.ports(node),
 		Scheduler: func(int) (sched.Scheduler, error) { return n.Scheduler() }, Router: n.Router, Routes: table,
 		RouteSeed: uint64(node), Seed: uint64(node),
 		NoShortcuts: n.NoShortcuts,

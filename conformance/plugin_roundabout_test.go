@@ -80,7 +80,7 @@ func (*roundabout) Paused(units.Time, int, packet.ClassMask, packet.ClassMask) {
 // OnPFC implements deadlock.Handler: a PAUSE carries the node that sends it.
 func (h *roundabout) OnPFC(_ units.Time, _ int, f *packet.Packet, ext packet.Ext) packet.Ext {
 	if _, pause, _ := f.PFC(); pause != 0 {
-		ext = append(ext, uint64(h.s.Node())+1)
+		ext = append(ext, uint64(h.s.ID())+1)
 	}
 	return ext
 }
@@ -118,7 +118,7 @@ func (h *roundabout) Wake(now units.Time, _ int) {
 			}
 			pending = true
 			if now-h.since[port][c] >= h.patient {
-				h.upstream(now, uint64(h.s.Node()), port, c, -1)
+				h.upstream(now, uint64(h.s.ID()), port, c, -1)
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func (h *roundabout) probe(now units.Time, out int, initiator uint64, class uint
 	if h.loop.active || !h.stuck(out, class) {
 		return
 	}
-	me := uint64(h.s.Node())
+	me := uint64(h.s.ID())
 	switch {
 	case initiator == me:
 		h.rounds++
@@ -211,7 +211,7 @@ func (h *roundabout) credit(now units.Time, total uint64) {
 // Arriving implements deadlock.Hook.
 func (h *roundabout) Arriving(_ units.Time, p *packet.Packet, out *int) deadlock.Verdict {
 	switch l := &h.loop; {
-	case int(p.Port) == l.in:
+	case p.Port() == l.in:
 		return deadlock.InLoop
 	case *out == l.out:
 		return deadlock.Aside
@@ -222,7 +222,7 @@ func (h *roundabout) Arriving(_ units.Time, p *packet.Packet, out *int) deadlock
 
 // Departing implements deadlock.Hook: it records the counters before the frame leaves.
 func (h *roundabout) Departing(_ units.Time, _ int, p *packet.Packet) deadlock.Verdict {
-	h.before.in, h.before.shared = h.s.View().Ingress(int(p.Port), p.Class()), h.s.View().SharedSize()
+	h.before.in, h.before.shared = h.s.View().Ingress(p.Port(), p.Class()), h.s.View().SharedSize()
 	return deadlock.Normal
 }
 
@@ -237,9 +237,9 @@ func (h *roundabout) Departed(now units.Time, _ int, p *packet.Packet) {
 	}
 	v := h.s.View()
 	size := units.Bytes(p.Size)
-	after := v.Ingress(int(p.Port), p.Class())
+	after := v.Ingress(p.Port(), p.Class())
 	shared := h.before.in.Shared - after.Shared + v.SharedSize() - h.before.shared
-	if int(p.Port) != l.in {
+	if p.Port() != l.in {
 		shared = size
 	}
 	granted := units.Bytes(0)

@@ -48,7 +48,7 @@ func Ring(n, hops int, size units.Bytes) *Network {
 		net.Tables[n+i] = t
 	}
 	for i := range n {
-		net.Flows = append(net.Flows, dataplane.Flow{Size: size, Src: uint16(i), Dst: uint16((i + hops) % n), Class: 1, Pinned: true})
+		net.Flows = append(net.Flows, dataplane.Flow{Size: size, Src: uint32(i), Dst: uint32((i + hops) % n), Class: 1, Pinned: true})
 		// Replies are pinned to the path back: they go counter-clockwise.
 		for at := (i + hops) % n; at != i; at = (at + n - 1) % n {
 			net.Tables[n+at].Pinned[uint32(i)<<1|1] = RingPrev

@@ -45,7 +45,7 @@ func Router(t testing.TB, e registry.Entry[route.New]) {
 		return
 	}
 	pinned(t, e, a)
-	p := packet.Packet{Hash: 9, Dst: 2}
+	p := packet.Packet{Hash: 9, To: 2}
 	now := units.Second
 	if n := testing.AllocsPerRun(100, func() {
 		now += units.Millisecond
@@ -83,21 +83,21 @@ func portsOfTable(t testing.TB, e registry.Entry[route.New], a, b route.Router) 
 	for i := range uint32(6000) {
 		flow := route.Mix(i) % flows
 		now += gap / 3000 * units.Time(route.Mix(i^7)%100)
-		p := packet.Packet{Flow: flow + 100, Seq: i, Hash: route.Mix(flow), Dst: uint16(flow % 5), Meta: packet.MakeMeta(packet.Data, 1)}
+		p := packet.Packet{Flow: flow + 100, Seq: i, Hash: route.Mix(flow), To: flow % 5, Meta: packet.MakeMeta(packet.Data, 1)}
 		port := a.Route(now, int(i%8), &p)
 		if other := b.Route(now, int(i%8), &p); other != port {
 			t.Errorf("%s: two routers with the same seed choose ports %d and %d", e.Name, port, other)
 			return false
 		}
-		if p.Dst >= 3 {
+		if p.Dst() >= 3 {
 			if port != -1 {
-				t.Errorf("%s: host %d cannot be reached, but is routed to port %d (expected -1)", e.Name, p.Dst, port)
+				t.Errorf("%s: host %d cannot be reached, but is routed to port %d (expected -1)", e.Name, p.Dst(), port)
 				return false
 			}
 			continue
 		}
-		if !contains(table.Set(p.Dst), port) {
-			t.Errorf("%s: port %d does not lead to host %d", e.Name, port, p.Dst)
+		if !contains(table.Set(p.Dst()), port) {
+			t.Errorf("%s: port %d does not lead to host %d", e.Name, port, p.Dst())
 			return false
 		}
 		was, before := last[flow]
@@ -132,12 +132,12 @@ func pinned(t testing.TB, e registry.Entry[route.New], r route.Router) {
 		{packet.Ack, packet.Pinned, []uint16{2}},
 		{packet.Data, 0, []uint16{4}},
 	} {
-		p := packet.Packet{Flow: 7, Dst: 0, Meta: packet.MakeMeta(c.kind, 0), Flags: c.flags}
+		p := packet.Packet{Flow: 7, To: 0, Meta: packet.MakeMeta(c.kind, 0), Flags: c.flags}
 		if port := r.Route(units.Second, 0, &p); !contains(c.want, port) {
 			t.Errorf("%s: a %s frame of flow 7 with flags %b goes to port %d (expected %v)", e.Name, c.kind, c.flags, port, c.want)
 		}
 	}
-	p := packet.Packet{Flow: 8, Dst: 0, Flags: packet.Pinned}
+	p := packet.Packet{Flow: 8, To: 0, Flags: packet.Pinned}
 	if port := r.Route(units.Second, 0, &p); port != 4 {
 		t.Errorf("%s: a pinned flow without a pin in this table goes to port %d (expected 4)", e.Name, port)
 	}
@@ -153,7 +153,7 @@ func replaced(t testing.TB, e registry.Entry[route.New], r route.Router) {
 	next.To = []route.Hops{one, one, one, one}
 	const tries = 100
 	send := func(i uint32) int {
-		p := packet.Packet{Flow: i, Hash: route.Mix(i), Dst: 2}
+		p := packet.Packet{Flow: i, Hash: route.Mix(i), To: 2}
 		return r.Route(0, 0, &p)
 	}
 	for i := range uint32(tries) {

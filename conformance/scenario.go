@@ -101,7 +101,7 @@ func topology(t testing.TB, e registry.Entry[topo.New], params any) {
 			continue
 		}
 		for dst := range g.Hosts {
-			if len(table.Set(uint16(dst))) == 0 {
+			if len(table.Set(uint32(dst))) == 0 {
 				t.Errorf("%s: %s cannot be reached from %s", e.Name, g.Names[dst], g.Names[node])
 				return
 			}

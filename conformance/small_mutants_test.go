@@ -88,11 +88,11 @@ func (r *badRouter) Replace(t *route.Table) { r.sound.Replace(t) }
 
 func (r *badRouter) Route(now units.Time, in int, p *packet.Packet) int {
 	switch {
-	case r.how == "unreachable" && (p.Dst == 3 || p.Dst == 4):
+	case r.how == "unreachable" && (p.Dst() == 3 || p.Dst() == 4):
 		return 0
-	case r.how == "outside" && p.Dst == 1:
+	case r.how == "outside" && p.Dst() == 1:
 		return 3
-	case r.how == "sprays" && p.Dst == 2:
+	case r.how == "sprays" && p.Dst() == 2:
 		r.next++
 		ports := r.table.Set(2)
 		return int(ports[r.next%len(ports)])

@@ -153,8 +153,9 @@ func must[V any](v V, err error) V {
 }
 
 // data delivers a frame of 1000 B for host dst to port in now.
-func (b *bench) data(in int, dst uint16, seq uint32) {
-	p := packet.Packet{At: b.now, Seq: seq, Dst: dst, Size: 1000, Port: uint16(in), Meta: packet.MakeMeta(packet.Data, class)}
+func (b *bench) data(in int, dst uint32, seq uint32) {
+	p := packet.Packet{At: b.now, Seq: seq, To: dst, Size: 1000, Meta: packet.MakeMeta(packet.Data, class)}
+	p.SetPort(in)
 	b.sw.Arrive(b.now, in, &p, nil)
 }
 

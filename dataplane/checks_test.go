@@ -12,7 +12,7 @@ import (
 // transport between packets, as a bug would.
 func TestEachByteOnceAndInOrder(t *testing.T) {
 	frame := func(seq uint32, size uint16) packet.Packet {
-		return packet.Packet{Seq: seq, Dst: 1, Size: size, Meta: packet.MakeMeta(packet.Data, 1)}
+		return packet.Packet{Seq: seq, To: 1, Size: size, Meta: packet.MakeMeta(packet.Data, 1)}
 	}
 	for _, c := range []struct {
 		name   string

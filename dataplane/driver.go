@@ -15,7 +15,8 @@ import (
 )
 
 // Driver sends the frames of a node and runs its timers. When a timer fires, the driver calls
-// the node's method of the same name: ArmTx leads to TxDone, ArmWake to Wake.
+// the node's method of the same name: ArmTx leads to TxDone, ArmWake to Wake. Frames that arrive
+// have their time of arrival and ingress port (Packet.At, Packet.SetPort).
 //
 // The now of a call is never less than the now of the previous call. A timer fires at the
 // requested time or later, never earlier; a time in the past means now. Frames may arrive in

@@ -102,7 +102,7 @@ const (
 // NICSpec describes a host's NIC.
 type NICSpec struct {
 	Name       string
-	Node       uint16
+	Node       uint32
 	Port       link.Port
 	Flow       flowctl.Scheme
 	Scheduler  sched.Scheduler
@@ -150,18 +150,18 @@ type NIC struct {
 	replies     [mmu.Classes]ring // ACKs, NACKs and CNPs waiting to leave
 	softHeap    timerHeap         // queue pairs with a retransmission timeout or a timer of their congestion control
 	freeQPs     [][]int32         // free queue pairs, by transport
-	id          uint16
+	id          uint32
 	kinds       [mmu.Classes]mmu.Kind
 	rtt         units.Time
 	starts      []uint32  // flows that have not started, by start time
 	released    timerHeap // flows that waited for others and may start now
 	jobs        []*job.Host
-	notices     Notifier               // of jobs; nil: the driver has none
-	replyExts   [mmu.Classes]wordQueue // extensions of queued replies
-	more        []recvMore             // indexed by RecvResult.more; 0 is unused and stays empty
-	reorder     []reorder              // reorder buffers, indexed by recvMore.reorder; 0 is unused
-	freeReorder []int32                // free reorder buffers
-	sack        packet.Ext             // scratch, as are flowInfo and stamp
+	notices     Notifier                // of jobs; nil: the driver has none
+	replyExts   *[mmu.Classes]wordQueue // extensions of queued replies; nil until a reply has one
+	more        []recvMore              // indexed by RecvResult.more; 0 is unused and stays empty
+	reorder     []reorder               // reorder buffers, indexed by recvMore.reorder; 0 is unused
+	freeReorder []int32                 // free reorder buffers
+	sack        packet.Ext              // scratch, as are flowInfo and stamp
 	flowInfo    cc.Flow
 	stamp       [1]uint64  // extension of a packet that carries its send time
 	flowEnds    probe.Ends // sink as a probe.Ends; nil: it does not want flow events
@@ -234,7 +234,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 		return nil, err
 	}
 	n.policy = &hostPolicy{Policy: limits, others: others}
-	n.initPort(0, spec.Port, spec.Flow)
+	n.initPort(0, &spec.Port, spec.Flow)
 	n.ports[0].sched = spec.Scheduler
 	if spec.Checks != nil && n.flows.delivered == nil {
 		n.flows.delivered = make([]units.Bytes, len(n.flows.Flow))

@@ -10,7 +10,7 @@ import (
 type Flow struct {
 	Start     units.Time  // earliest start if it waits for others
 	Size      units.Bytes // payload
-	Src, Dst  uint16      // node indexes of the hosts
+	Src, Dst  uint32      // node indexes of the hosts
 	Class     uint8
 	Transport uint8  // index into NICSpec.Transports
 	Pinned    bool   // has its own routes
@@ -46,11 +46,10 @@ type RecvResult struct {
 	Early     uint32      // packets that arrived after a gap
 	Twice     uint32      // duplicate packets
 	more      int32       // index in NIC.more; 0: none
+	src       uint32      // source of the flow
 	unacked   uint16      // packets since the last ACK
-	src       uint16      // source of the flow
 	transport uint8       // index of its Transport
 	marked    bool        // the last packet in order was marked
-	_         [2]byte
 }
 
 var _ = [1]struct{}{}[unsafe.Sizeof(RecvResult{})-40]

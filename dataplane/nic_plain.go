@@ -80,7 +80,7 @@ func (n *NIC) acknowledge(now units.Time, p *packet.Packet, r *RecvResult, tr *T
 		port.nonEmpty |= 1 << queue
 	}
 	// Field by field and in place: see Switch.describe.
-	f.Flow, f.Seq, f.Hash, f.Dst = p.Flow, r.Next, ReplyHash(p.Hash), r.src
+	f.Flow, f.Seq, f.Hash, f.To = p.Flow, r.Next, ReplyHash(p.Hash), r.src
 	f.Size, f.Meta, f.Flags = uint16(tr.AckSize), packet.MakeMeta(packet.Ack, class), p.Flags&packet.Pinned
 	if free {
 		n.transmitPlain(now, port, f)
@@ -161,7 +161,7 @@ func (n *NIC) sendNew(now units.Time, p *port, class int, q *qp) {
 	if seq+1 == q.total {
 		size = q.lastSize
 	}
-	f.Flow, f.Seq, f.Hash, f.Dst, f.Size = q.flow, seq, q.hash, q.dst, size
+	f.Flow, f.Seq, f.Hash, f.To, f.Size = q.flow, seq, q.hash, q.dst, size
 	f.Meta, f.Flags = packet.MakeMeta(packet.Data, q.class), q.flags
 	first := tr.First
 	if first == 0 {

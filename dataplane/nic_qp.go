@@ -33,14 +33,12 @@ type qp struct {
 	high     uint32 // packets ever sent
 	recover  uint32 // go-back-N: recovery lasts until all packets before this one are acknowledged
 	hash     uint32
-	dst      uint16
+	dst      uint32
 	lastSize uint16 // frame size of the last packet
 	fullSize uint16
 	sentSize uint16 // frame size of the packet sent last
 	class    uint8
 	flags    packet.Flags
-	plain    bool // tr is plain
-	_        byte
 
 	// Fields that ACKs need too: one cache line.
 	ctl    cc.Control
@@ -54,7 +52,7 @@ type qp struct {
 	state  uint8
 	done   bool
 	late   bool // there was a timeout since the last progress
-	_      byte
+	plain  bool // tr is plain
 
 	rto units.Time // current timeout, doubled by each expiry
 }
@@ -188,7 +186,7 @@ func (q *qp) sizeOf(seq uint32) uint16 {
 func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, seq uint32, size uint16) {
 	f := &n.out
 	// Field by field: see Switch.describe. The driver sets the other fields.
-	f.Flow, f.Seq, f.Hash, f.Dst, f.Size = q.flow, seq, q.hash, q.dst, size
+	f.Flow, f.Seq, f.Hash, f.To, f.Size = q.flow, seq, q.hash, q.dst, size
 	f.Meta, f.Flags = packet.MakeMeta(packet.Data, q.class), q.flags
 	tr := q.tr
 	first := tr.First

@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
@@ -59,7 +60,7 @@ func (n *NIC) delivered(now units.Time, flow uint32, r *RecvResult) {
 
 //go:noinline
 func (n *NIC) checkDst(now units.Time, p *packet.Packet) {
-	if dst := n.flows.Flow[p.Flow].Dst; dst != n.id || p.Dst != n.id {
+	if dst := n.flows.Flow[p.Flow].Dst; dst != n.id || p.Dst() != n.id {
 		n.checks.fail(now, "host %d received a packet of flow %d for host %d", n.id, p.Flow, dst)
 	}
 }
@@ -113,6 +114,9 @@ func (n *NIC) answer(p *packet.Packet, kind packet.Kind, tr *Transport, seq uint
 // the telemetry of the packet.
 func (n *NIC) extend(f *packet.Packet, tr *Transport, sack, ext packet.Ext) {
 	f.Flags |= packet.Extended
+	if n.replyExts == nil {
+		n.replyExts = new([mmu.Classes]wordQueue)
+	}
 	n.replyExts[tr.queue(f.Class())&7].push(sack, ext)
 }
 
@@ -125,7 +129,7 @@ func (n *NIC) reply(p *packet.Packet, kind packet.Kind, tr *Transport, seq uint3
 	queue := tr.queue(class)
 	f := n.replies[queue&7].push()
 	// Field by field and in place: see Switch.describe.
-	f.Flow, f.Seq, f.Hash, f.Dst = p.Flow, seq, ReplyHash(p.Hash), n.flows.Recv[p.Flow].src
+	f.Flow, f.Seq, f.Hash, f.To = p.Flow, seq, ReplyHash(p.Hash), n.flows.Recv[p.Flow].src
 	f.Size, f.Meta, f.Flags = uint16(tr.AckSize), packet.MakeMeta(kind, class), p.Flags&packet.Pinned
 	if marked {
 		f.Flags |= packet.CE

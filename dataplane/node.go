@@ -33,8 +33,8 @@ type node struct {
 	causeOf   func(p *port, class uint8) pauseCause
 	ledger    *mmu.Ledger // owns the counters of view
 	sparePool units.Bytes // part of the headroom pool that belongs to unconnected ports
-	depths    Depths
-	log       *PauseLog // nil: pauses are not logged
+	depths    *Depths     // nil until the node sends a pause
+	log       *PauseLog   // nil: pauses are not logged
 	// resumedAt is when the last bit of the last RESUME left, by port and class; nil at a
 	// host.
 	resumedAt []units.Time
@@ -51,8 +51,8 @@ type node struct {
 	wireSink  probe.Wire            // sink as a probe.Wire; nil: it does not want extensions
 }
 
-// initPort connects a port to its flow control.
-func (n *node) initPort(i int, spec link.Port, scheme flowctl.Scheme) {
+// initPort connects a port to its flow control. It keeps spec.
+func (n *node) initPort(i int, spec *link.Port, scheme flowctl.Scheme) {
 	p := &n.ports[i]
 	p.index, p.spec, p.overhead = uint16(i), spec, uint16(spec.WireOverhead)
 	if b, whole := spec.Rate.PerByte(); whole && spec.Tick <= 1 {
@@ -66,7 +66,7 @@ func (n *node) initPort(i int, spec link.Port, scheme flowctl.Scheme) {
 	p.recv = scheme.Receiver(&end{n, p, ctlReceiver, []int{p.receiverWake()}})
 	p.pausing, _ = p.recv.(flowctl.Pausing)
 	p.gate = scheme.Gate(&end{n, p, ctlGate, []int{p.gateWake()}})
-	p.reserved, p.pools = scheme.Reserve(&p.spec), scheme.Properties().Pools
+	p.reserved, p.pools = scheme.Reserve(p.spec), scheme.Properties().Pools
 	p.meter, _ = p.gate.(flowctl.Meter)
 }
 
@@ -213,11 +213,11 @@ func (n *node) sendControl(now units.Time, p *port) bool {
 			if len(ext) > 0 {
 				f.Flags |= packet.Extended
 				if f.Kind() == packet.PFC {
-					p.stats.HeaderBytes += uint64(8 * len(ext))
+					p.rare().HeaderBytes += uint64(8 * len(ext))
 				}
 			}
 			p.busy = now + p.txTime(f.Size)
-			p.stats.SentControl += uint64(f.Size) + uint64(p.overhead)
+			p.rare().SentControl += uint64(f.Size) + uint64(p.overhead)
 			if n.tallies {
 				p.tally += units.Bytes(f.Size)
 			}
@@ -253,7 +253,10 @@ func (n *node) LinkChanged(now units.Time, port int, up bool) {
 // PortStats returns the counters of a port. Blocked times include time up to now.
 func (n *node) PortStats(port int, now units.Time) PortStats {
 	p := &n.ports[port]
-	s := PortStats{p.sent, p.stats}
+	s := PortStats{Sent: p.sent}
+	if p.stats != nil {
+		s.RarePortStats = *p.stats
+	}
 	for c := range p.blocked.All() {
 		s.Blocked[c] += now - p.pauses.since[c]
 	}

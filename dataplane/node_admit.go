@@ -81,7 +81,7 @@ func (n *node) refuse(now units.Time, a *mmu.Arrival, p *packet.Packet) {
 
 // drop discards a frame that arrived on port in.
 func (n *node) drop(now units.Time, in int, p *packet.Packet, why probe.Reason) {
-	n.ports[in].stats.Drops[p.Class()][why]++
+	n.ports[in].rare().Drops[p.Class()][why]++
 	broken := why == probe.Lossless && n.ports[in].countLosslessDrop(now)
 	if n.checks != nil {
 		n.checks.dropped += uint64(n.ledger.Cells(units.Bytes(p.Size)))

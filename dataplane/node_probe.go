@@ -252,7 +252,7 @@ func (n *flowEvents) Report(now units.Time, flow uint32, event string, number in
 
 // Lose drops a frame that the link corrupted.
 func (n *node) Lose(now units.Time, port int, p *packet.Packet) {
-	n.ports[port].stats.Drops[p.Class()][probe.Corrupt]++
+	n.ports[port].rare().Drops[p.Class()][probe.Corrupt]++
 	if n.sink != nil {
 		n.sink.Drop(now, port, p, probe.Corrupt)
 	}
@@ -286,7 +286,7 @@ func (s *Switch) deepestPause(in *port, class uint8) pauseCause {
 // waitsFor reports whether an egress queue stores a frame that arrived on port in.
 func (s *Switch) waitsFor(in, op *port, class uint8) bool {
 	for slot := op.queues[class&7].head; slot != 0; {
-		if s.memory.packets[slot].Port == in.index {
+		if s.memory.packets[slot].Port() == int(in.index) {
 			return true
 		}
 		slot = s.memory.next[slot]

@@ -48,7 +48,7 @@ type port struct {
 	gate      flowctl.Gate
 	meter     flowctl.Meter
 	pausing   flowctl.Pausing // nil unless recv has queues that are ON or OFF
-	spec      link.Port
+	spec      *link.Port
 	reserved  units.Bytes      // headroom reserved by the flow control
 	pools     bool             // reserved belongs to the headroom pool of the switch
 	listed    bool             // in node.visits
@@ -58,9 +58,17 @@ type port struct {
 	pauses    pauseState
 	txTimes   *txTimes // nil if perByte is not 0
 
-	stats RarePortStats
-	tally units.Bytes // byte counter of telemetry; see stamps
-	_     [56]byte
+	stats *RarePortStats // nil until one of them is counted
+	tally units.Bytes    // byte counter of telemetry; see stamps
+	_     [64]byte
+}
+
+// rare returns the counters that few frames change.
+func (p *port) rare() *RarePortStats {
+	if p.stats == nil {
+		p.stats = new(RarePortStats)
+	}
+	return p.stats
 }
 
 // The size of a port is an odd number of cache lines, so that the hot first lines of ports
@@ -106,7 +114,7 @@ func (p *port) countLosslessDrop(now units.Time) bool {
 	if p.spec.Excused != 0 && p.spec.Excused <= now {
 		return false
 	}
-	p.stats.Broken++
+	p.rare().Broken++
 	return true
 }
 
@@ -154,7 +162,7 @@ func (p *port) receiverWake() int { return 2 * int(p.index) }
 func (p *port) gateWake() int { return 2*int(p.index) + 1 }
 
 func (e *end) Index() int            { return int(e.p.index) }
-func (e *end) Spec() *link.Port      { return &e.p.spec }
+func (e *end) Spec() *link.Port      { return e.p.spec }
 func (e *end) View() mmu.View        { return e.n.view }
 func (e *end) Policy() buffer.Policy { return e.n.policy }
 

@@ -63,7 +63,7 @@ func (n *node) reblock(now units.Time, p *port) {
 		if on {
 			p.pauses.since[c] = now
 		} else {
-			p.stats.Blocked[c] += now - p.pauses.since[c]
+			p.rare().Blocked[c] += now - p.pauses.since[c]
 		}
 		if n.pauseObserver != nil {
 			n.pauseObserver.EgressPaused(now, int(p.index), c, on)
@@ -145,17 +145,17 @@ func (n *node) resumeFrame(now units.Time, p *port, f *packet.Packet, ext packet
 func (n *node) countPFC(now units.Time, p *port, f *packet.Packet, enable, pause packet.ClassMask) {
 	fresh, resumed := pause&^p.pauses.sent, enable&^pause&p.pauses.sent
 	if fresh|resumed == 0 {
-		p.stats.Refreshes++
+		p.rare().Refreshes++
 	}
 	for c := range fresh.All() {
-		p.stats.Pauses[c]++
+		p.rare().Pauses[c]++
 		n.setDepth(now, p, c)
 	}
 	for c := range pause.All() {
 		f.SetPauseDepth(c, int(p.pauses.sentDepth[c]))
 	}
 	for c := range resumed.All() {
-		p.stats.Resumes[c]++
+		p.rare().Resumes[c]++
 		if n.resumedAt != nil {
 			n.resumedAt[p.queueID(c)] = now + p.txTime(f.Size)
 		}
@@ -204,8 +204,8 @@ func (s *pauseState) received(f *packet.Packet) {
 // Depths counts pauses by depth; see setDepth.
 type Depths [packet.MaxPauseDepth + 1]uint64
 
-// Depths returns the depths of the pauses that the node sent.
-func (n *node) Depths() *Depths { return &n.depths }
+// Depths returns the depths of the pauses that the node sent; nil: none.
+func (n *node) Depths() *Depths { return n.depths }
 
 // pauseCause is a received pause that led to a sent one: its depth (0: none) and the egress
 // queue that it blocks.
@@ -226,6 +226,9 @@ func (n *node) setDepth(now units.Time, p *port, class uint8) {
 	}
 	depth := min(1+by.depth, packet.MaxPauseDepth)
 	p.pauses.sentDepth[class] = uint8(depth)
+	if n.depths == nil {
+		n.depths = new(Depths)
+	}
 	n.depths[depth]++
 	if n.causes != nil {
 		n.causes[p.queueID(class)] = by

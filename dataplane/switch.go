@@ -22,7 +22,7 @@ import (
 // switch, or once per port with the port's index.
 type SwitchSpec struct {
 	Name   string
-	Node   uint16
+	Node   uint32
 	Buffer mmu.Spec // NewSwitch fills in Ports and Shared
 	Ports  []link.Port
 	// Spare is the part of the buffer reserved as headroom of unconnected ports of the chip.
@@ -67,7 +67,7 @@ type Switch struct {
 	rand   *rand.PCG
 
 	node
-	id         uint16
+	id         uint32
 	routes     *route.Table
 	timed      buffer.Waker
 	pushOut    *pushOut    // nil: stored frames are never expelled
@@ -134,7 +134,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	}
 	lossless, control := mmu.ClassesOf(s.kinds, mmu.Lossless), mmu.ClassesOf(s.kinds, mmu.Control)
 	for i := range spec.Ports {
-		s.initPort(i, spec.Ports[i], spec.Flow[i])
+		s.initPort(i, &spec.Ports[i], spec.Flow[i])
 		s.fast.addPort(&s.ports[i], policy, lossless, control, spec.NoShortcuts)
 		if s.observer != nil {
 			s.ports[i].counted = packet.AllClasses

@@ -14,7 +14,7 @@ import (
 )
 
 func barrier(seq uint32) packet.Packet {
-	return packet.Packet{Seq: seq, Dst: packet.NoNode, Size: 64, Meta: packet.MakeMeta(packet.Barrier, class)}
+	return packet.Packet{Seq: seq, To: packet.NoNode, Size: 64, Meta: packet.MakeMeta(packet.Barrier, class)}
 }
 
 // drops returns the number of frames dropped at a port.
@@ -32,6 +32,7 @@ func (b *bench) drops(port int) (n uint32) {
 func TestBarrier(t *testing.T) {
 	b := newPausedBench(t)
 	stray := barrier(7)
+	stray.SetPort(1)
 	b.sw.Arrive(b.now, 1, &stray, nil)
 	if n := b.drops(1); n != 0 || b.sw.View().Stored() != 3000 {
 		t.Errorf("a stray barrier: %d drops, %d B stored; want none and 3000 B", n, b.sw.View().Stored())
@@ -115,7 +116,7 @@ func TestLevelAndChoices(t *testing.T) {
 	if b.h.s.WholePort(0) {
 		t.Error("PFC has no pause of a whole port")
 	}
-	choices := func(dst uint16) []uint16 { return b.h.s.Choices(&packet.Packet{Dst: dst}) }
+	choices := func(dst uint32) []uint16 { return b.h.s.Choices(&packet.Packet{To: dst}) }
 	if got := choices(4); !reflect.DeepEqual(got, []uint16{1, 3}) {
 		t.Errorf("choices %v, want 1 and 3", got)
 	}

@@ -71,7 +71,7 @@ func (s *Switch) expel(now units.Time, p *port, class uint8) {
 		p.sched.Sent(int(class), 0, true)
 	}
 	a := &s.leaving
-	s.describe(a, int(f.Port), int(p.index), slot, f)
+	s.describe(a, f.Port(), int(p.index), slot, f)
 	s.ledger.Expel(a)
 	s.observer.Dequeued(now, s.view, a)
 	if s.checks != nil {

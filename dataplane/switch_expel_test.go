@@ -46,8 +46,9 @@ func newExpelling(t *testing.T, alphaLossy units.Ratio) (*bench, *drops) {
 }
 
 // frame makes a frame of 1000 B and a class arrive.
-func (b *bench) frame(class uint8, in int, dst uint16, seq uint32) {
-	p := packet.Packet{At: b.now, Seq: seq, Dst: dst, Size: 1000, Port: uint16(in), Meta: packet.MakeMeta(packet.Data, class)}
+func (b *bench) frame(class uint8, in int, dst uint32, seq uint32) {
+	p := packet.Packet{At: b.now, Seq: seq, To: dst, Size: 1000, Meta: packet.MakeMeta(packet.Data, class)}
+	p.SetPort(in)
 	b.sw.Arrive(b.now, in, &p, nil)
 }
 

@@ -71,7 +71,7 @@ func TestSteadyReceiver(t *testing.T) {
 				}
 			})
 			for i := range uint32(14) {
-				p := packet.Packet{Seq: i, Dst: 1, Size: 1000, Meta: packet.MakeMeta(packet.Ack, 0)}
+				p := packet.Packet{Seq: i, To: 1, Size: 1000, Meta: packet.MakeMeta(packet.Ack, 0)}
 				b.sw.Arrive(0, 0, &p, nil)
 			}
 			for i := range uint32(3) {

@@ -90,7 +90,7 @@ func (s *Switch) forward(now units.Time, in, out int, p *packet.Packet, ext pack
 	} else {
 		s.describe(a, in, out, 0, p)
 		s.chargeSlot(now, ip, a, seg, notify)
-		slot := s.memory.put(p, in)
+		slot := s.memory.put(p)
 		if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
 			s.memory.keepExt(slot, ext)
 		}
@@ -129,6 +129,9 @@ func (s *Switch) observe(now units.Time, in int, p *packet.Packet, ext packet.Ex
 	if s.checks != nil {
 		s.checks.event(now, s.ledger)
 		if !p.Control() {
+			if p.Port() != in {
+				s.checks.fail(now, "the driver delivered a frame to port %d, but its ingress port is %d", in, p.Port())
+			}
 			s.checks.in += uint64(s.ledger.Cells(units.Bytes(p.Size)))
 		}
 	}
@@ -232,7 +235,7 @@ func (s *Switch) mark(now units.Time, op *port, p *packet.Packet) {
 		}
 		if m.Mark(q, s.rand) {
 			p.Flags |= packet.CE
-			op.stats.Marks[p.Class()]++
+			op.rare().Marks[p.Class()]++
 			if s.sink != nil {
 				s.sink.Marked(now, int(op.index), p)
 			}
@@ -324,7 +327,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 	f := &s.memory.packets[slot]
 	s.unlink(p, class, slot, f.Size)
 	a := &s.leaving
-	s.describe(a, int(f.Port), int(p.index), slot, f)
+	s.describe(a, f.Port(), int(p.index), slot, f)
 	s.release(now, a)
 	if p.ecn.Has(class) && !s.atEnq {
 		s.mark(now, p, f)

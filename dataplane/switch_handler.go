@@ -22,7 +22,7 @@ type handlerSwitch struct {
 	aside  map[int]fifo  // by egress queue: frames that the handler set aside
 }
 
-func (h *handlerSwitch) Node() uint16                           { return h.s.id }
+func (h *handlerSwitch) ID() uint16                             { return uint16(h.s.id) }
 func (h *handlerSwitch) Rand() *rand.PCG                        { return h.rand }
 func (h *handlerSwitch) View() mmu.View                         { return h.s.view }
 func (h *handlerSwitch) Ports() int                             { return len(h.s.ports) }
@@ -69,7 +69,7 @@ func (h *handlerSwitch) WholePort(port int) bool {
 	return ok && w.WholePort()
 }
 
-func (h *handlerSwitch) Choices(p *packet.Packet) []uint16 { return h.s.routes.Set(p.Dst) }
+func (h *handlerSwitch) Choices(p *packet.Packet) []uint16 { return h.s.routes.Set(p.Dst()) }
 
 func (h *handlerSwitch) Repeat(now units.Time, port int, mask packet.ClassMask) {
 	if r, ok := h.s.ports[port].recv.(flowctl.Repeater); ok {
@@ -133,11 +133,11 @@ func (h *handlerSwitch) HoldResume(_ units.Time, port int, mask packet.ClassMask
 	}
 }
 
-func (h *handlerSwitch) SetRoute(dst uint16, port int) {
+func (h *handlerSwitch) SetRoute(dst uint32, port int) {
 	o, ok := h.s.router.(*overrides)
 	switch {
 	case port >= 0 && !ok:
-		h.s.router = &overrides{Router: h.s.router, ports: map[uint16]int{dst: port}}
+		h.s.router = &overrides{Router: h.s.router, ports: map[uint32]int{dst: port}}
 	case port >= 0:
 		o.ports[dst] = port
 	case ok:
@@ -150,12 +150,12 @@ func (h *handlerSwitch) SetRoute(dst uint16, port int) {
 // overrides is a router with routes changed by a deadlock handler.
 type overrides struct {
 	route.Router
-	ports map[uint16]int // output port by destination
+	ports map[uint32]int // output port by destination
 }
 
 // Route implements route.Router.
 func (o *overrides) Route(now units.Time, in int, p *packet.Packet) int {
-	if port, ok := o.ports[p.Dst]; ok {
+	if port, ok := o.ports[p.Dst()]; ok {
 		return port
 	}
 	return o.Router.Route(now, in, p)
@@ -201,7 +201,7 @@ func (h *handlerSwitch) arriving(now units.Time, in, out int, p *packet.Packet, 
 		return
 	}
 	h.s.chargeSlot(now, ip, a, seg, notify)
-	slot := h.s.memory.store(&f, ext, in)
+	slot := h.s.memory.store(&f, ext)
 	op := &h.s.ports[out]
 	if verdict == deadlock.Aside {
 		at := out*mmu.Classes + int(f.Class())
@@ -275,7 +275,7 @@ func (h *handlerSwitch) departed(now units.Time, p *port, f *packet.Packet) {
 	class := f.Class()
 	bit := packet.MaskOf(class)
 	if p.pauses.open&p.pauses.gated&bit != 0 {
-		p.stats.Forced++
+		p.rare().Forced++
 		if p.pauses.budget[class] >= 0 {
 			if p.pauses.budget[class] -= p.spec.StoreOfPeer().Cost(units.Bytes(f.Size)); p.pauses.budget[class] <= 0 {
 				h.exhausted(now, p, bit)
@@ -309,7 +309,9 @@ func (h *handlerSwitch) InsertHead(now units.Time, in, out int, p *packet.Packet
 	if h.s.checks != nil {
 		h.s.checks.in += uint64(a.Bytes)
 	}
-	slot := h.s.memory.store(p, nil, in)
+	f := *p
+	f.SetPort(in)
+	slot := h.s.memory.store(&f, nil)
 	q := &h.s.ports[out].queues[p.Class()]
 	h.s.memory.next[slot] = q.head
 	q.head = slot
@@ -350,7 +352,7 @@ func (h *handlerSwitch) DropWhere(now units.Time, port int, class uint8, match f
 		if f.Kind() == packet.Barrier {
 			h.s.countConsumed(f) // inserted by the handler itself
 		} else {
-			h.s.drop(now, int(f.Port), f, probe.Handler)
+			h.s.drop(now, f.Port(), f, probe.Handler)
 		}
 		h.discard(now, port, slot)
 	})
@@ -360,7 +362,7 @@ func (h *handlerSwitch) DropWhere(now units.Time, port int, class uint8, match f
 func (h *handlerSwitch) discard(now units.Time, port int, slot uint32) {
 	f := &h.s.memory.packets[slot]
 	var a mmu.Arrival
-	h.s.describe(&a, int(f.Port), port, slot, f)
+	h.s.describe(&a, f.Port(), port, slot, f)
 	h.s.release(now, &a)
 	h.s.memory.recycle(slot)
 }
@@ -373,7 +375,7 @@ func (h *handlerSwitch) Requeue(now units.Time, port int, class uint8, to int, m
 	n := h.remove(port, class, match, func(slot uint32) {
 		f := &h.s.memory.packets[slot]
 		var a mmu.Arrival
-		h.s.describe(&a, int(f.Port), port, slot, f)
+		h.s.describe(&a, f.Port(), port, slot, f)
 		if h.s.observer != nil {
 			h.s.observer.Dequeued(now, h.s.view, &a)
 		}

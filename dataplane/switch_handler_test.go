@@ -12,13 +12,14 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/scheme/deadlock"
 	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/route"
 )
 
 func TestHandlerView(t *testing.T) {
 	b := newPausedBench(t)
 	s := b.h.s
-	if s.Node() != 77 || s.Ports() != 4 || s.Rate(1) != 100*units.Gbps || s.Rand() == nil {
-		t.Errorf("node %d, %d ports, rate %s", s.Node(), s.Ports(), s.Rate(1))
+	if s.ID() != 77 || s.Ports() != 4 || s.Rate(1) != 100*units.Gbps || s.Rand() == nil {
+		t.Errorf("node %d, %d ports, rate %s", s.ID(), s.Ports(), s.Rate(1))
 	}
 	if s.GatedClasses(2) != 1<<class || s.Head(2, class).Seq != 1 || s.Head(1, class) != nil {
 		t.Error("wrong masks or queue heads")
@@ -149,7 +150,7 @@ func TestShutAndObey(t *testing.T) {
 
 func TestInsertHead(t *testing.T) {
 	b := newPausedBench(t)
-	p := packet.Packet{Seq: 100, Dst: 2, Size: 500, Meta: packet.MakeMeta(packet.Data, class)}
+	p := packet.Packet{Seq: 100, To: 2, Size: 500, Meta: packet.MakeMeta(packet.Data, class)}
 	if !b.h.s.InsertHead(b.now, 3, 2, &p) {
 		t.Fatal("no room")
 	}
@@ -163,7 +164,7 @@ func TestInsertHead(t *testing.T) {
 		t.Errorf("ingress 3 stores %+v with %d B set aside, want 500 B in the reserve and 100 B set aside", q, b.sw.View().Reserved())
 	}
 	b.h.s.ResizeShared(3500) // the bytes stored in it
-	big := packet.Packet{Seq: 102, Dst: 2, Size: 1000, Meta: packet.MakeMeta(packet.Data, class)}
+	big := packet.Packet{Seq: 102, To: 2, Size: 1000, Meta: packet.MakeMeta(packet.Data, class)}
 	if b.h.s.InsertHead(b.now, 3, 2, &big) {
 		t.Error("a frame was inserted without room")
 	}
@@ -289,6 +290,33 @@ func TestSetRoute(t *testing.T) {
 	b.end()
 	b.wantSent(3, 1)
 	b.wantSent(2, 2)
+}
+
+// Nodes with more than 16 bits: a handler sees the lower 16 bits of the switch, and can route to
+// the last host.
+func TestHandlerOfManyNodes(t *testing.T) {
+	const host = packet.MaxHosts - 1
+	b := newBenchWith(t, func(_ int, pfc flowctl.Scheme) flowctl.Scheme { return pfc }, func(s *dataplane.SwitchSpec) {
+		s.Node = packet.MaxHosts + 77
+		s.Routes = route.NewTable(packet.MaxHosts)
+		s.Routes.To[host], s.Routes.To[host&0xffff] = s.Routes.Add(1, 2), s.Routes.Add(3)
+	})
+	if b.h.s.ID() != 77 {
+		t.Errorf("ID %d, want 77", b.h.s.ID())
+	}
+	if got := b.h.s.Choices(&packet.Packet{To: host}); !reflect.DeepEqual(got, []uint16{1, 2}) {
+		t.Errorf("ports %v lead to host %d, want 1 and 2", got, host)
+	}
+	b.h.s.SetRoute(host, 0)
+	b.data(2, host, 1)
+	b.data(2, host&0xffff, 2)
+	b.wait(2)
+	b.h.s.SetRoute(host, -1)
+	b.data(2, host, 3)
+	b.end()
+	b.wantSent(0, 1)
+	b.wantSent(1, 3)
+	b.wantSent(3, 2)
 }
 
 // Nine frames take 8000 B shared and 1000 B headroom. The first departure releases headroom by

@@ -20,16 +20,16 @@ type memory struct {
 }
 
 // store stores a packet with its extension and returns the slot.
-func (m *memory) store(p *packet.Packet, ext packet.Ext, in int) uint32 {
-	slot := m.put(p, in)
+func (m *memory) store(p *packet.Packet, ext packet.Ext) uint32 {
+	slot := m.put(p)
 	if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
 		m.keepExt(slot, ext)
 	}
 	return slot
 }
 
-// put stores a packet that arrived on port in, without its extension.
-func (m *memory) put(p *packet.Packet, in int) uint32 {
+// put stores a packet without its extension.
+func (m *memory) put(p *packet.Packet) uint32 {
 	slot := m.free
 	if slot == 0 {
 		slot = m.grow()
@@ -37,7 +37,6 @@ func (m *memory) put(p *packet.Packet, in int) uint32 {
 	q := &m.packets[slot]
 	m.free, m.next[slot] = m.next[slot], 0
 	*q = *p
-	q.Port = uint16(in)
 	return slot
 }
 

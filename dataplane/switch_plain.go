@@ -40,7 +40,7 @@ func (s *Switch) forwardPlain(now units.Time, in, out int, p *packet.Packet) boo
 		}
 	} else {
 		l.ChargeShared(in, out, class, int32(size))
-		slot := s.memory.put(p, in)
+		slot := s.memory.put(p)
 		s.link(op, class, slot)
 		if op.wants() {
 			s.serveOrWait(now, op)
@@ -60,7 +60,7 @@ func (s *Switch) txDonePlain(now units.Time, p *port) bool {
 	class := uint8(p.sched.Pick(eligible)) & 7
 	slot := p.queues[class].head
 	f := &s.memory.packets[slot]
-	size, in, l := f.Size, int(f.Port), s.ledger
+	size, in, l := f.Size, f.Port(), s.ledger
 	s.unlink(p, class, slot, size)
 	if !l.ReleaseShared(in, int(p.index), class, int32(size)) {
 		s.describe(&s.leaving, in, int(p.index), slot, f)

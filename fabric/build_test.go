@@ -61,8 +61,8 @@ workload:
 	if !b.Flows.Flow[0].Pinned || b.Flows.Flow[1].Pinned { // the second of the list starts first
 		t.Fatalf("pinned: %v, %v", b.Flows.Flow[0].Pinned, b.Flows.Flow[1].Pinned)
 	}
-	data := packet.Packet{Dst: 5, Flags: packet.Pinned, Meta: packet.MakeMeta(packet.Data, 3)}
-	ack := packet.Packet{Dst: 0, Flags: packet.Pinned, Meta: packet.MakeMeta(packet.Ack, 3)}
+	data := packet.Packet{To: 5, Flags: packet.Pinned, Meta: packet.MakeMeta(packet.Data, 3)}
+	ack := packet.Packet{To: 0, Flags: packet.Pinned, Meta: packet.MakeMeta(packet.Ack, 3)}
 	for _, c := range []struct {
 		node          string
 		forward, back int

@@ -61,7 +61,7 @@ func simulate(t testing.TB, c *scenario.Config, workers, divisor int) *fabric.Fa
 
 // flowTime is a flow with its times.
 type flowTime struct {
-	src, dst     uint16
+	src, dst     uint32
 	size         units.Bytes
 	start, acked units.Time
 }

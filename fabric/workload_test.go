@@ -78,7 +78,7 @@ workload:
   - {name: next, generator: poisson, sizes: 10KB, load: {share: 0.1, of: uplinks}, pairs: next_rack}
   - {name: pair, generator: messages, size: 10KB, count: 3, pairs: matched, from: dc0, to: dc1}
 `)
-	dc := func(h uint16) int { return int(h) / 16 }
+	dc := func(h uint32) int { return int(h) / 16 }
 	var classes [8]int
 	within := 0
 	for i, f := range b.Flows.Flow {

@@ -5,7 +5,7 @@ import "github.com/xoff-net/xoff/base/units"
 // Host executes the operations of a job at one host. It asks for flows and notices in its
 // slices Starts and Notices, which the caller empties after each call.
 type Host struct {
-	ID      uint16
+	ID      uint32
 	Starts  []uint32 // flows to start now
 	Notices []Notice
 
@@ -20,7 +20,7 @@ type Host struct {
 type Notice struct {
 	At units.Time
 	Op uint32
-	To uint16
+	To uint32
 }
 
 // Events of timers. Their order is the order of simultaneous events.

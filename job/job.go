@@ -81,7 +81,7 @@ func (p Pattern) matches(m *Message) bool {
 
 // Rank is one GPU of a job.
 type Rank struct {
-	Host    uint16
+	Host    uint32
 	Domain  int32  // scale-up domain; -1: none
 	First   uint32 // its operations are First to End-1
 	End     uint32
@@ -169,7 +169,7 @@ func (j *Job) Prepare() []*Host {
 			j.matchers[r] = &matcher{}
 		}
 	}
-	byHost := make(map[uint16]*Host)
+	byHost := make(map[uint32]*Host)
 	for i := range j.Ranks {
 		r := &j.Ranks[i]
 		h := byHost[r.Host]

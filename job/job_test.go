@@ -17,12 +17,12 @@ func run(t *testing.T, j *Job) {
 		flow   uint32
 		source bool
 	}
-	hosts := make(map[uint16]*Host)
+	hosts := make(map[uint32]*Host)
 	for _, h := range j.Prepare() {
 		hosts[h.ID] = h
 	}
-	sender := func(f uint32) uint16 { return j.Ranks[j.Ops[j.Sends[f]].Rank].Host }
-	receiver := func(f uint32) uint16 {
+	sender := func(f uint32) uint32 { return j.Ranks[j.Ops[j.Sends[f]].Rank].Host }
+	receiver := func(f uint32) uint32 {
 		if send := j.Sends[f]; send&Receipt != 0 { // from the receiver of the flow before it
 			return j.Ranks[j.Ops[send&^Receipt].Rank].Host
 		}
@@ -56,7 +56,7 @@ func run(t *testing.T, j *Job) {
 			h.Ended(now, e.flow+j.Flow0, e.source)
 			follow(h)
 		}
-		for id := range uint16(len(hosts)) {
+		for id := range uint32(len(hosts)) {
 			h := hosts[id]
 			h.Run(now)
 			follow(h)

@@ -155,7 +155,7 @@ func (o *Outcome) cause(p *operation, flow int32) int32 {
 }
 
 // seen returns when a host learned that a flow was complete.
-func (o *Outcome) seen(i int, host uint16) units.Time {
+func (o *Outcome) seen(i int, host uint32) units.Time {
 	if o.Flows.Flow[i].Dst == host {
 		return o.Flows.Recv[i].Delivered
 	}

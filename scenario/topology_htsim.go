@@ -27,9 +27,9 @@ func (c *Config) readHTSim(name string, data []byte) (*topo.CustomParams, error)
 		return nil, err
 	}
 	links := t.Nodes + t.ToRs*t.Tiers[0].RadixUp + t.Aggs*t.Tiers[1].RadixUp
-	if switches := t.ToRs + t.Aggs + t.Cores; t.Nodes+switches > topo.MaxNodes || links > maxFileLinks {
-		return nil, &InputError{File: name, Err: fmt.Errorf("there are %d hosts, %d switches and %d links (expected at most %d nodes and %d links)",
-			t.Nodes, switches, links, topo.MaxNodes, maxFileLinks)}
+	if switches := t.ToRs + t.Aggs + t.Cores; switches > topo.MaxSwitches || links > maxFileLinks {
+		return nil, &InputError{File: name, Err: fmt.Errorf("there are %d hosts, %d switches and %d links (expected at most %d switches and %d links)",
+			t.Nodes, switches, links, topo.MaxSwitches, maxFileLinks)}
 	}
 	for i, tier := range t.Tiers {
 		if err := tierCable(&tier).Check(fmt.Sprint("tier ", i)); err != nil {

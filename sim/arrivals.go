@@ -170,7 +170,7 @@ func (a *arrivals) gatherFew(b *box, from units.Time) []uint64 {
 	for i := range frames {
 		p := &frames[i]
 		all[i%blockFrames] = p
-		k, j := arrivalKey(p, from, classControl, int(p.Port))|nearRef|uint64(i), i
+		k, j := arrivalKey(p, from, classControl, p.Port())|nearRef|uint64(i), i
 		for ; j > 0 && keys[(j-1)%blockFrames] > k; j-- {
 			keys[j%blockFrames] = keys[(j-1)%blockFrames]
 		}
@@ -245,7 +245,7 @@ func note(frames []packet.Packet, keys []uint64, all []*packet.Packet, ref uint6
 	keys, all = keys[:len(frames)], all[:len(frames)]
 	for i := range frames {
 		p := &frames[i]
-		keys[i] = arrivalKey(p, from, control, int(p.Port)) | ref
+		keys[i] = arrivalKey(p, from, control, p.Port()) | ref
 		all[i] = p
 		ref++
 	}

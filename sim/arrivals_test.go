@@ -25,7 +25,7 @@ func TestFewArrivalsAreOrderedLikeMany(t *testing.T) {
 			p := &k.frames[b.n]
 			p.Meta = packet.MakeMeta(rapid.SampledFrom(kinds).Draw(t, "kind"), 1)
 			p.At = 3*window + rapid.SampledFrom([]units.Time{0, 5, 900}).Draw(t, "time")
-			p.Port = uint16(rapid.IntRange(0, 3).Draw(t, "port"))
+			p.SetPort(rapid.IntRange(0, 3).Draw(t, "port"))
 			b.n++
 		}
 		w.boxes = []*box{b}

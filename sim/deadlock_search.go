@@ -180,7 +180,7 @@ func (x *deadlockSearch) loadsNow(s *dataplane.Switch, q *queue) []load {
 		}
 		return list
 	}
-	s.EachWaiting(q.Port, q.class, func(f *packet.Packet, b units.Bytes) { list = addLoad(list, int(f.Port), b) })
+	s.EachWaiting(q.Port, q.class, func(f *packet.Packet, b units.Bytes) { list = addLoad(list, f.Port(), b) })
 	return list
 }
 
@@ -297,7 +297,7 @@ func (x *deadlockSearch) date() {
 		times = append(times, q.since, q.settled)
 		if s := x.sw(q.Node); s != nil {
 			s.EachWaiting(q.Port, q.class, func(f *packet.Packet, b units.Bytes) {
-				q.frames = append(q.frames, waiting{int(f.Port), f.At, b, f.Kind() == packet.Barrier})
+				q.frames = append(q.frames, waiting{f.Port(), f.At, b, f.Kind() == packet.Barrier})
 				times = append(times, f.At)
 			})
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/job"
@@ -146,7 +147,7 @@ func windowLength(limit units.Time) units.Time {
 
 func (f *Fast) connect(byNode []*fastNode) {
 	f.links = make([]fastWire, 2*len(f.spec.Cables))
-	var first chunks
+	starts := make([]rest, len(f.links))
 	for i := range f.spec.Cables {
 		c := &f.spec.Cables[i]
 		for dir, e := range [2]struct {
@@ -158,9 +159,9 @@ func (f *Fast) connect(byNode []*fastNode) {
 			l.to, l.toPort = byNode[e.to.Node], uint16(e.to.Port)
 			from := byNode[e.from.Node]
 			from.links[e.from.Port] = l
-			from.outputs[e.from.Port] = output{delay: e.delay, to: uint32(e.to.Node), toPort: uint16(e.to.Port)}
+			from.outputs[e.from.Port] = output{delay: e.delay, to: uint32(e.to.Node), toPort: packet.IngressOf(e.to.Port)}
 			in := &byNode[e.to.Node].inputs[e.to.Port]
-			l.connect(in, first.take())
+			l.connect(in, &starts[at])
 			in.faults = newFaults(c, e.delay, f.spec.Seed, uint64(at))
 			l.to.faulty = l.to.faulty || in.faults != nil
 		}

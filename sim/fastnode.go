@@ -13,12 +13,12 @@ import (
 // depend on when or by whom an event was created, so results do not depend on workers or
 // windows.
 const (
-	keyPortBits  = 10
+	keyPortBits  = packet.PortBits
 	keyClassBits = 3
 	keyTimeShift = keyPortBits + keyClassBits
 
 	// MaxPorts is the maximum number of ports of a node.
-	MaxPorts = 1 << keyPortBits
+	MaxPorts = packet.MaxPorts
 )
 
 // Classes of events, in the order in which simultaneous events happen.
@@ -95,7 +95,7 @@ func newFastNode(ports int) *fastNode {
 type output struct {
 	delay  units.Time
 	to     uint32 // node
-	toPort uint16
+	toPort packet.Ingress
 }
 
 // Transmit implements dataplane.Driver.
@@ -115,7 +115,7 @@ func (n *fastNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done uni
 	b.n++
 	*e = *p
 	e.At = at
-	e.Port = o.toPort
+	e.Enter(o.toPort)
 	e.Link = w.near.sent
 	if p.Flags&packet.Extended != 0 {
 		e.Link |= b.keepExt(ext)

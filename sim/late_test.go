@@ -99,6 +99,7 @@ func (n *lateNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done uni
 		}
 		w.to.taken = n.r.now
 		f.At = n.r.now
+		f.SetPort(w.port)
 		if w.to.sw != nil {
 			w.to.sw.Arrive(n.r.now, w.port, &f, words)
 		} else {

@@ -286,7 +286,8 @@ func (n *oracleNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done u
 	if p.Control() {
 		e.kind = oracleControl
 	}
-	e.packet.At, e.packet.Port, e.packet.Link = e.at, uint16(w.port), 0
+	e.packet.At, e.packet.Link = e.at, 0
+	e.packet.SetPort(w.port)
 	e.packet.Flags &^= packet.Extended
 	if len(ext) > 0 {
 		e.packet.Flags |= packet.Extended

@@ -107,6 +107,9 @@ func totals(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now
 }
 
 func (t *Totals) addDepths(d *dataplane.Depths) {
+	if d == nil {
+		return
+	}
 	for i, n := range d {
 		t.Depths[i] += n
 	}

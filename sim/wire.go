@@ -63,13 +63,13 @@ func moreChunks(free []chunk) []chunk {
 	return free
 }
 
-// connect makes in the receiving end of the wire.
-func (w *fastWire) connect(in *input, c chunk) {
-	// Frames are numbered from 1, because a multiple of chunkFrames means that the next
-	// chunk begins.
-	w.last, w.tail, w.flushed = c, 1, 1
-	in.chunk, in.head, in.tail = c, 1, 1
-	in.published = 1
+// connect makes in the receiving end of the wire. The chain begins with a chunk without frames,
+// because most wires never need one with frames: theirs arrive in boxes.
+func (w *fastWire) connect(in *input, start *rest) {
+	// A number that is a multiple of chunkFrames means that the next chunk begins.
+	w.last, w.tail, w.flushed = chunk{rest: start}, chunkFrames, chunkFrames
+	in.chunk, in.head, in.tail = w.last, chunkFrames, chunkFrames
+	in.published = chunkFrames
 	w.in = in
 }
 
@@ -82,7 +82,7 @@ func (w *fastWire) push(c *chunks, p *packet.Packet, at units.Time) {
 	e := &w.last.frames[i]
 	*e = *p
 	e.At = at
-	e.Port = w.toPort
+	e.SetPort(int(w.toPort))
 	w.tail++
 }
 
@@ -148,7 +148,9 @@ func (in *input) pop(c *chunks) *packet.Packet {
 func (in *input) step(c *chunks) {
 	k := in.chunk
 	in.chunk = k.rest.next
-	c.put(k)
+	if k.frames != nil {
+		c.put(k)
+	}
 }
 
 // ext returns the extension of the frame popped last, or nil. It stays valid as long as

@@ -4,17 +4,19 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
 
 // Limits of a topology.
 const (
-	MaxNodes = 65535   // host numbers in packets have 16 bits
-	MaxPorts = 1024    // per node
-	maxHops  = 1 << 27 // entries of all routing tables, one per switch and edge: 1 GiB
-	MinRate  = units.Mbps
-	MaxRate  = 10 * units.Tbps
-	MaxDelay = units.Second
+	MaxHosts    = packet.MaxHosts
+	MaxSwitches = packet.MaxSwitches
+	MaxPorts    = packet.MaxPorts // per node
+	maxHops     = 1 << 27         // entries of all routing tables, one per switch and edge: 1 GiB
+	MinRate     = units.Mbps
+	MaxRate     = 10 * units.Tbps
+	MaxDelay    = units.Second
 )
 
 // between checks that the value v of a key is between lo and hi.
@@ -59,16 +61,16 @@ func first(errs ...error) error {
 }
 
 // fits checks the numbers of hosts and switches before they are laid out. Factors are between
-// 0 and MaxNodes, so products of two do not overflow.
+// 0 and MaxHosts, so products of two do not overflow.
 func fits(hosts, switches int) error {
 	if hosts < 2 {
 		return fmt.Errorf("the number of hosts is %d (expected at least 2)", hosts)
 	}
-	if edges := min(hosts, switches); edges*switches > maxHops && hosts+switches <= MaxNodes {
-		return fmt.Errorf("there are %d switches, of which up to %d have hosts: too many for their routing tables (expected a product of at most %d)", switches, edges, maxHops)
+	if hosts > MaxHosts || switches > MaxSwitches {
+		return fmt.Errorf("there are %d hosts and %d switches (expected at most %d hosts and %d switches)", hosts, switches, MaxHosts, MaxSwitches)
 	}
-	if nodes := hosts + switches; nodes > MaxNodes {
-		return fmt.Errorf("there are %d hosts and %d switches (expected at most %d nodes)", hosts, switches, MaxNodes)
+	if edges := min(hosts, switches); edges*switches > maxHops {
+		return fmt.Errorf("there are %d switches, of which up to %d have hosts: too many for their routing tables (expected a product of at most %d)", switches, edges, maxHops)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (p *LeafSpineParams) spines() (int, error) {
 	if p.Oversubscription == 0 {
 		return p.Spines, between("spines", p.Spines, 1, MaxPorts)
 	}
-	if !(p.Oversubscription > 0 && p.Oversubscription <= MaxNodes) {
+	if !(p.Oversubscription > 0 && p.Oversubscription <= MaxHosts) {
 		return 0, fmt.Errorf("oversubscription is %v (expected more than 0, such as 1 for none, or 4)", p.Oversubscription)
 	}
 	down := float64(float64(p.HostsPerLeaf) * float64(p.HostLink.Rate))

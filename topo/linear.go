@@ -31,7 +31,7 @@ func (p *LinearParams) perSwitch() []int {
 func newLinear(params any) (*Graph, error) {
 	p := params.(*LinearParams)
 	err := first(
-		between("switches", p.Switches, 1, MaxNodes), between("hosts_per_switch", p.HostsPerSwitch, 0, MaxPorts-2),
+		between("switches", p.Switches, 1, MaxSwitches), between("hosts_per_switch", p.HostsPerSwitch, 0, MaxPorts-2),
 		p.HostLink.Check("host_link"), p.FabricLink.Check("fabric_link"),
 	)
 	if err != nil {

@@ -80,7 +80,7 @@ func RailPresets() []string { return slices.Sorted(maps.Keys(railPresets)) }
 func (p *RailParams) check() error {
 	err := first(
 		between("segments", p.Segments, 1, MaxPorts), between("servers", p.Servers, 1, MaxPorts), between("rails", p.Rails, 1, MaxPorts),
-		between("spines", p.Spines, 1, MaxNodes), between("cables", p.Cables, 1, MaxPorts), between("cores", p.Cores, 0, MaxNodes),
+		between("spines", p.Spines, 1, MaxSwitches), between("cables", p.Cables, 1, MaxPorts), between("cores", p.Cores, 0, MaxSwitches),
 		between("spine_groups", p.SpineGroups, 1, p.Spines), between("planes", p.Planes, 1, max(1, p.Cores)),
 		p.HostLink.Check("host_link"), p.FabricLink.Check("fabric_link"),
 	)
@@ -103,7 +103,7 @@ func (p *RailParams) check() error {
 		below /= p.SpineGroups
 	}
 	return first(
-		fits(min(p.Segments*p.Servers, MaxNodes+1)*p.Rails, p.Segments*p.Rails+p.Spines+p.Cores),
+		fits(min(p.Segments*p.Servers, MaxHosts+1)*p.Rails, p.Segments*p.Rails+p.Spines+p.Cores),
 		ports("a leaf", p.Servers+group*p.Cables), ports("a spine", below*p.Cables+p.Cores/p.Planes),
 		ports("a core", p.Spines/p.Planes),
 	)

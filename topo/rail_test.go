@@ -71,14 +71,14 @@ func TestRailPaths(t *testing.T) {
 
 func TestRailErrors(t *testing.T) {
 	for want, change := range map[string]func(*RailParams){
-		"spine_groups is 3 (expected a divisor of spines, 4)":                           func(p *RailParams) { p.SpineGroups = 3 },
-		"spine_groups is 2 (expected 1, or rails, 4, times a divisor of segments, 2)":   func(p *RailParams) { p.SpineGroups = 2 },
-		"spine_groups is 4 without cores to connect the groups (expected 1, or cores)":  func(p *RailParams) { p.SpineGroups = 4 },
-		"planes is 2 (expected a divisor of cores, 3, and of the spines of a group, 4)": func(p *RailParams) { p.Cores, p.Planes = 3, 2 },
-		"a leaf has 1028 ports (expected at most 1024)":                                 func(p *RailParams) { p.Servers = 1024 },
-		"rails is 0, which is too small (expected 1 to 1024)":                           func(p *RailParams) { p.Rails = 0 },
-		"there are 1024000 hosts and 1032 switches (expected at most 65535 nodes)":      func(p *RailParams) { p.Servers, p.Rails, p.Segments = 1000, 1024, 1; p.Spines = 8 },
-		"cores is -1, which is too small (expected 0 to 65535)":                         func(p *RailParams) { p.Cores = -1 },
+		"spine_groups is 3 (expected a divisor of spines, 4)":                                          func(p *RailParams) { p.SpineGroups = 3 },
+		"spine_groups is 2 (expected 1, or rails, 4, times a divisor of segments, 2)":                  func(p *RailParams) { p.SpineGroups = 2 },
+		"spine_groups is 4 without cores to connect the groups (expected 1, or cores)":                 func(p *RailParams) { p.SpineGroups = 4 },
+		"planes is 2 (expected a divisor of cores, 3, and of the spines of a group, 4)":                func(p *RailParams) { p.Cores, p.Planes = 3, 2 },
+		"a leaf has 1028 ports (expected at most 1024)":                                                func(p *RailParams) { p.Servers = 1024 },
+		"rails is 0, which is too small (expected 1 to 1024)":                                          func(p *RailParams) { p.Rails = 0 },
+		"there are 1024000 hosts and 1032 switches (expected at most 131072 hosts and 16383 switches)": func(p *RailParams) { p.Servers, p.Rails, p.Segments = 1000, 1024, 1; p.Spines = 8 },
+		"cores is -1, which is too small (expected 0 to 16383)":                                        func(p *RailParams) { p.Cores = -1 },
 	} {
 		p := railDefaults()
 		change(p)

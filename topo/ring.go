@@ -18,7 +18,7 @@ func ringDefaults() *RingParams {
 func newRing(params any) (*Graph, error) {
 	p := params.(*RingParams)
 	err := first(
-		between("switches", p.Switches, 3, MaxNodes), between("hosts_per_switch", p.HostsPerSwitch, 1, MaxPorts-2),
+		between("switches", p.Switches, 3, MaxSwitches), between("hosts_per_switch", p.HostsPerSwitch, 1, MaxPorts-2),
 		p.HostLink.Check("host_link"), p.FabricLink.Check("fabric_link"),
 	)
 	if err == nil {

@@ -94,7 +94,7 @@ func checkRoutes(t failer, g *Graph, tables []*route.Table) {
 			if dist[n] >= g.Nodes() {
 				t.Fatalf("%s cannot be reached from %s", g.Names[dst], g.Names[n])
 			}
-			set, ports := make(map[int]bool), tables[n].Set(uint16(dst))
+			set, ports := make(map[int]bool), tables[n].Set(uint32(dst))
 			for _, p := range ports {
 				set[int(p)] = true
 			}
@@ -122,7 +122,7 @@ func circular(g *Graph) bool {
 	for dst := range g.Hosts {
 		dist := walk(g, dst)
 		for n := g.Hosts; n < g.Nodes(); n++ {
-			for _, p := range tables[n].Set(uint16(dst)) {
+			for _, p := range tables[n].Set(uint32(dst)) {
 				to := at[n][int(p)]
 				if to < g.Hosts {
 					continue

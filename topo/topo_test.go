@@ -15,7 +15,7 @@ var (
 
 // portsTo returns the ports by which a switch sends to a host.
 func portsTo(tables []*route.Table, node, dst int) []uint16 {
-	return tables[node].Set(uint16(dst))
+	return tables[node].Set(uint32(dst))
 }
 
 func TestOneSwitch(t *testing.T) {

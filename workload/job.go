@@ -96,7 +96,7 @@ func (a *assembly) rank(r uint32, g *goal.Graph, labelled Labelled, o jobOptions
 	j, e := a.job, a.env
 	base := uint32(len(j.Ops))
 	gpu := &e.Fabric.GPUs[e.Placed[r]]
-	rank := job.Rank{Host: uint16(gpu.Host), Domain: gpu.Domain, First: base, End: base + uint32(len(g.Ops))}
+	rank := job.Rank{Host: uint32(gpu.Host), Domain: gpu.Domain, First: base, End: base + uint32(len(g.Ops))}
 	if len(j.Ops)+len(g.Ops) > maxOps || len(j.Edges)+g.NumEdges() > maxOps {
 		return fmt.Errorf("rank %d: more than %d operations or dependencies up to this rank", r, maxOps)
 	}

@@ -56,27 +56,31 @@ func appendForeign(b []byte, p *packet.Packet, ext packet.Ext) []byte {
 // foreign decodes a foreign frame that another node forwarded, using its trailer.
 func (f *Frame) foreign(b, trailer []byte) error {
 	words, t := trailer[:len(trailer)-trailerLen], trailer[len(trailer)-trailerLen:]
-	if t[1] != 0 || t[2] != 0 || t[6]&^trailerDue != 0 || len(words) != 8*int(t[6]&trailerDue) {
+	if t[1] != 0 || t[6]&^trailerDue != 0 || len(words) != 8*int(t[6]&trailerDue) {
 		return ErrInvalid
 	}
 	if len(words) > 0 {
 		f.Due = binary.BigEndian.Uint64(words)
 	}
 	number := binary.BigEndian.Uint32(t[8:])
+	src, dst := number&0xffff|uint32(t[2]&15)<<16, number>>16|uint32(t[2]>>4)<<16
+	if src >= packet.MaxHosts || dst >= packet.MaxHosts && dst != packet.NoNode {
+		return ErrInvalid
+	}
 	f.Trailed = true
 	var h Headers
 	if err := h.Read(b); err != nil {
 		return err
 	}
-	f.Foreign(&h, b, uint16(number), uint16(number>>16), t[7]&7)
+	f.Foreign(&h, b, src, dst, t[7]&7)
 	return nil
 }
 
 // Foreign makes a packet from a foreign frame of host src to host dst with headers h. Frames that
 // may not be marked, or are already marked, get the flag CE.
-func (f *Frame) Foreign(h *Headers, b []byte, src, dst uint16, class uint8) {
+func (f *Frame) Foreign(h *Headers, b []byte, src, dst uint32, class uint8) {
 	f.From, f.To = h.Src, h.Dst
-	f.Packet = packet.Packet{Flow: uint32(src), Dst: dst, Hash: h.Hash, Size: uint16(max(minLen, len(b)) + FCSLen),
+	f.Packet = packet.Packet{Flow: src, To: dst, Hash: h.Hash, Size: uint16(max(minLen, len(b)) + FCSLen),
 		Meta: packet.MakeMeta(packet.Foreign, class), Flags: packet.Extended}
 	if !h.markable() {
 		f.Packet.Flags |= packet.CE

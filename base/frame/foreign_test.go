@@ -116,9 +116,10 @@ func TestForeignHash(t *testing.T) {
 // A foreign frame that nodes forward arrives unchanged, except for an ECN mark, with its
 // source and destination.
 func TestForeignThereAndBack(t *testing.T) {
+	host := rapid.Uint32Range(0, packet.MaxHosts-1)
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.Byte(), ethernetLen, 2000).Draw(t, "frame")
-		src, dst := rapid.Uint16().Draw(t, "src"), rapid.Uint16().Draw(t, "dst")
+		src, dst := host.Draw(t, "src"), rapid.OneOf(host, rapid.Just(packet.NoNode)).Draw(t, "dst")
 		class := rapid.Uint8Range(0, 7).Draw(t, "class")
 		due := rapid.Uint64().Draw(t, "due")
 		var in, out Frame
@@ -136,7 +137,7 @@ func TestForeignThereAndBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := out.Packet
-		if q.Kind() != packet.Foreign || q.Class() != class || q.Flow != uint32(src) || q.Dst != dst || q.Size != p.Size || q.Hash != p.Hash || out.Due != due {
+		if q.Kind() != packet.Foreign || q.Class() != class || q.Flow != src || q.Dst() != dst || q.Size != p.Size || q.Hash != p.Hash || out.Due != due {
 			t.Fatalf("sent %+v, got %+v", p, q)
 		}
 		got := unpackForeign(nil, out.Ext)

@@ -20,8 +20,8 @@ import (
 type MAC [6]byte
 
 // PortMAC returns the address of a port: locally administered, then node and port.
-func PortMAC(node, port uint16) MAC {
-	return MAC{0x02, 0, byte(node >> 8), byte(node), byte(port >> 8), byte(port)}
+func PortMAC(node uint32, port uint16) MAC {
+	return MAC{0x02, byte(node >> 16), byte(node >> 8), byte(node), byte(port >> 8), byte(port)}
 }
 
 func (m MAC) String() string {
@@ -47,7 +47,7 @@ const (
 
 // Message describes the flow that a frame belongs to.
 type Message struct {
-	Src, Dst  uint16      // hosts
+	Src, Dst  uint32      // hosts
 	Size      units.Bytes // payload of the flow
 	Payload   units.Bytes // of a full packet
 	Header    units.Bytes // simulated header of a data packet
@@ -121,7 +121,7 @@ type Frame struct {
 	From, To MAC
 	Packet   packet.Packet
 	Ext      packet.Ext
-	Src, Dst uint16 // hosts of data and replies
+	Src, Dst uint32 // hosts of data and replies
 	Payload  int    // payload bytes of a data packet
 	Message  uint32 // RoCE, first packet: message size in bytes
 	Last     bool   // RoCE: last packet of its message

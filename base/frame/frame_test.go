@@ -87,21 +87,21 @@ func TestAppend(t *testing.T) {
 		// Class 3 is DSCP 24, ECN 2: 0x62. IP: 20 + 8 + 12 + 16 + 1000 + 4 = 1060 B, 0x424; UDP: 1040 B,
 		// 0x410. Checksum: 4562+0424+0000+4000+4011+0a00+0001+0a00+0004 = dd9c, whose complement
 		// is 2263. Port: c000 + 12345 mod 4000. QP: 100 + 7. 2500 B are 9c4.
-		{"first", packet.Packet{Flow: 7, Hash: 0x12345, Dst: 3, Size: 1048, Meta: packet.MakeMeta(packet.Data, 3)}, nil, flow(),
+		{"first", packet.Packet{Flow: 7, Hash: 0x12345, To: 3, Size: 1048, Meta: packet.MakeMeta(packet.Data, 3)}, nil, flow(),
 			`020012340007 020000050002 0800 4562 0424 0000 4000 4011 2263 0a000001 0a000004 e345 12b7 0410 0000
 			 06 40 ffff 00 000107 00 000000 0000000000000000 00000000 000009c4 00000000`, 14 + 1060},
 		// 497 B and 3 B of padding; CE: 0x63; the last packet requests an ACK.
-		{"last", packet.Packet{Flow: 7, Seq: 2, Dst: 3, Size: 545, Meta: packet.MakeMeta(packet.Data, 3), Flags: packet.CE}, nil, flow(),
+		{"last", packet.Packet{Flow: 7, Seq: 2, To: 3, Size: 545, Meta: packet.MakeMeta(packet.Data, 3), Flags: packet.CE}, nil, flow(),
 			`020012340007 020000050002 0800 4563 0220 0000 4000 4011 2466 0a000001 0a000004 c000 12b7 020c 0000
 			 08 70 ffff 00 000107 80 000002 00`, 14 + 20 + 8 + 12 + 500 + 4},
 		// All three packets have arrived, the next would be 3: PSN 2, MSN 1. Class 0, ECN 0.
-		{"ack", packet.Packet{Flow: 7, Seq: 3, Dst: 0, Size: 64, Meta: packet.MakeMeta(packet.Ack, 0), Flags: packet.CE}, nil, flow(),
+		{"ack", packet.Packet{Flow: 7, Seq: 3, To: 0, Size: 64, Meta: packet.MakeMeta(packet.Ack, 0), Flags: packet.CE}, nil, flow(),
 			`020012340007 020000050002 0800 4500 0030 0000 4000 4011 26b9 0a000004 0a000001 c000 12b7 001c 0000
 			 11 40 ffff 40 000107 00 000002 1f 000001`, 62},
-		{"nak", packet.Packet{Flow: 7, Seq: 1, Dst: 0, Size: 64, Meta: packet.MakeMeta(packet.Nack, 0)}, nil, flow(),
+		{"nak", packet.Packet{Flow: 7, Seq: 1, To: 0, Size: 64, Meta: packet.MakeMeta(packet.Nack, 0)}, nil, flow(),
 			`020012340007 020000050002 0800 4500 0030 0000 4000 4011 26b9 0a000004 0a000001 c000 12b7 001c 0000
 			 11 40 ffff 00 000107 00 000001 60 000000`, 62},
-		{"cnp", packet.Packet{Flow: 7, Seq: 1, Dst: 0, Size: 64, Meta: packet.MakeMeta(packet.CNP, 0)}, nil, flow(),
+		{"cnp", packet.Packet{Flow: 7, Seq: 1, To: 0, Size: 64, Meta: packet.MakeMeta(packet.CNP, 0)}, nil, flow(),
 			`020012340007 020000050002 0800 4500 003c 0000 4000 4011 26ad 0a000004 0a000001 c000 12b7 0028 0000
 			 81 40 ffff 40 000107 00 000000 00000000000000000000000000000000`, 74},
 		// Three words with c_max and c_i; each fits into four bytes.
@@ -113,7 +113,7 @@ func TestAppend(t *testing.T) {
 		{"table", packet.Packet{Size: 66, Meta: packet.MakeMeta(packet.Loop, 0)},
 			packet.Ext{5<<56 | 0x0b<<48 | 2<<40 | 1<<32 | 0x01020304, 7<<32 | 9, 1<<48 | 2<<32 | 3<<16}, nil,
 			`0180c200000e 020000050002 88b5 05 0b 02 01 0102 0304 00000007 00000009 0001 0002 0003 0000 00`, 62},
-		{"barrier", packet.Packet{Flow: 9, Seq: 5, Hash: 0x01020304, Dst: packet.NoNode, Size: 64, Meta: packet.MakeMeta(packet.Barrier, 3)}, nil, nil,
+		{"barrier", packet.Packet{Flow: 9, Seq: 5, Hash: 0x01020304, To: packet.NoNode, Size: 64, Meta: packet.MakeMeta(packet.Barrier, 3)}, nil, nil,
 			`020012340007 020000050002 88b5 07 03 00 01 0102 0304 00000000 00000009 0005 0000 0000 0000 00`, 60},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestAppend(t *testing.T) {
 // it expects byte 1001 and has 2001 to 3001 and 4001 to 4101.
 func TestAppendTCPAck(t *testing.T) {
 	m := &Message{Src: 0, Dst: 3, Size: 4100, Payload: 1000, Header: 48, TCP: true, Selective: true}
-	p := packet.Packet{Flow: 2, Seq: 1, Dst: 0, Size: 64, Meta: packet.MakeMeta(packet.Ack, 0), Flags: packet.CE | packet.Extended}
+	p := packet.Packet{Flow: 2, Seq: 1, To: 0, Size: 64, Meta: packet.MakeMeta(packet.Ack, 0), Flags: packet.CE | packet.Extended}
 	ext := packet.Ext{2<<56 | 2<<32 | 4, 4 | 5<<32, 2 | 3<<32}
 	got := Append(nil, localMAC, peerMAC, &p, ext, m)
 	// 20 + 20 + 20 B of IP, ports 9 and 1026, flags ACK and ECE, an option of 18 B. The TCP
@@ -228,10 +228,10 @@ func sample(t *rapid.T) (packet.Packet, packet.Ext, *Message) {
 	kind := rapid.SampledFrom([]packet.Kind{packet.Data, packet.Ack, packet.Nack, packet.CNP, packet.Barrier, packet.PFC, packet.Feedback, packet.Request, packet.Loop}).Draw(t, "kind")
 	class := uint8(u("class", 7))
 	m := &Message{
-		Src: uint16(u("src", 65535)), Dst: uint16(u("dst", 65535)), Size: 1 + units.Bytes(u("size", 1<<26)),
+		Src: uint32(u("src", packet.MaxHosts-1)), Dst: uint32(u("dst", packet.MaxHosts-1)), Size: 1 + units.Bytes(u("size", 1<<26)),
 		Payload: 1 + units.Bytes(u("payload", 4000)), Header: 48, TCP: u("tcp", 1) == 1, Selective: true,
 	}
-	p := packet.Packet{Flow: uint32(u("flow", 1<<22)), Hash: uint32(u("hash", entropy)), Dst: m.Dst, Size: 64, Meta: packet.MakeMeta(kind, class)}
+	p := packet.Packet{Flow: uint32(u("flow", 1<<22)), Hash: uint32(u("hash", entropy)), To: m.Dst, Size: 64, Meta: packet.MakeMeta(kind, class)}
 	var ext packet.Ext
 	words := func(most int, max uint64) {
 		ext = rapid.SliceOfN(rapid.Uint64Range(0, max), 0, most).Draw(t, "ext")
@@ -251,7 +251,7 @@ func sample(t *rapid.T) (packet.Packet, packet.Ext, *Message) {
 			p.Flags |= packet.Flags(u("wants", 1)) * packet.Telemetry
 		}
 	case packet.Ack, packet.Nack, packet.CNP:
-		p.Seq, p.Dst = uint32(u("seq", uint64(last)+1)), m.Src
+		p.Seq, p.To = uint32(u("seq", uint64(last)+1)), m.Src
 		if kind == packet.CNP {
 			p.Seq = 0
 		} else {
@@ -261,13 +261,13 @@ func sample(t *rapid.T) (packet.Packet, packet.Ext, *Message) {
 			words(8, 1<<40)
 		}
 	case packet.Barrier:
-		p.Seq, p.Hash, p.Dst = uint32(u("seq", 65535)), uint32(u("id", 1<<32-1)), packet.NoNode
+		p.Seq, p.Hash, p.To = uint32(u("seq", 65535)), uint32(u("id", 1<<32-1)), packet.NoNode
 	case packet.PFC:
 		enable := packet.ClassMask(u("enable", 255))
 		p.SetPFC(enable, packet.ClassMask(u("pause", 255)), 1+uint16(u("quanta", 65534)))
 		words(6, 1<<64-1)
 	default:
-		p.Flow, p.Hash, p.Dst = 0, 0, 0
+		p.Flow, p.Hash, p.To = 0, 0, 0
 		if kind == packet.Loop {
 			p.Meta = packet.MakeMeta(kind, 0)
 		}

@@ -23,16 +23,16 @@ const (
 )
 
 // HostIP returns the address of a host: 10.0.0.1 for node 0, and so on.
-func HostIP(node uint16) [4]byte {
+func HostIP(node uint32) [4]byte {
 	var a [4]byte
-	binary.BigEndian.PutUint32(a[:], hostPrefix|uint32(node)+1)
+	binary.BigEndian.PutUint32(a[:], hostPrefix+node+1)
 	return a
 }
 
 // hostOf returns the node of an address from HostIP, and false for any other address.
-func hostOf(b []byte) (uint16, bool) {
+func hostOf(b []byte) (uint32, bool) {
 	n := binary.BigEndian.Uint32(b) - hostPrefix - 1
-	return uint16(n), n < 1<<16
+	return n, n < packet.MaxHosts
 }
 
 // codepoint returns the ECN codepoint of a packet: data can be marked, replies cannot.
@@ -112,7 +112,7 @@ func (f *Frame) ipv4(b []byte) error {
 	if !srcOK || !dstOK {
 		return ErrForeign
 	}
-	f.Packet.Dst = f.Dst
+	f.Packet.To = f.Dst
 	b = b[:total]
 	switch b[9] {
 	case protoUDP:

@@ -217,7 +217,7 @@ func (f *Frame) own(b []byte) error {
 	}
 	f.Packet.Meta = packet.MakeMeta(packet.Barrier, byte(f.Ext[0]>>48)&7)
 	f.Packet.Hash, f.Packet.Flow, f.Packet.Seq = uint32(f.Ext[0]), uint32(f.Ext[1]), uint32(f.Ext[2]>>48)
-	f.Packet.Dst = packet.NoNode
+	f.Packet.To = packet.NoNode
 	f.Ext = f.Ext[:0]
 	return nil
 }

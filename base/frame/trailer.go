@@ -10,12 +10,12 @@ import (
 // receivers take it for padding. From its end:
 //
 //	-4    "xoff"
-//	-8    packet number, 32 bits; foreign frames: destination and source host
+//	-8    packet number, 32 bits; foreign frames: lower 16 bits of destination and source host
 //	-9    kind and class
 //	-10   0x01: the first word is the due time of the frame
 //	-12   size of the packet
 //	-13   number of words
-//	-14   0
+//	-14   0; foreign frames: bits 16 to 19 of destination and source host
 //	-15   packet flags that no header carries
 //	-16   0x16
 //
@@ -39,7 +39,7 @@ func AppendTrailer(b []byte, p *packet.Packet, ext packet.Ext, m *Message, due u
 	}
 	switch k := p.Kind(); {
 	case k == packet.PFC:
-		if depths := uint64(p.Dst)<<32 | uint64(p.Flow); depths != 0 {
+		if depths := uint64(p.Dst())<<32 | uint64(p.Flow); depths != 0 {
 			b = binary.BigEndian.AppendUint64(b, depths)
 			words++
 		}
@@ -48,13 +48,13 @@ func AppendTrailer(b []byte, p *packet.Packet, ext packet.Ext, m *Message, due u
 		b = appendWords(b, ext)
 		words += len(ext)
 	}
-	b = append(b, ownTrailer, byte(p.Flags&trailerFlags), 0, byte(words))
+	number, upper := p.Seq, byte(0)
+	if p.Kind() == packet.Foreign {
+		number, upper = p.Dst()<<16|p.Flow&0xffff, byte(p.Dst()>>16<<4|p.Flow>>16)
+	}
+	b = append(b, ownTrailer, byte(p.Flags&trailerFlags), upper, byte(words))
 	b = binary.BigEndian.AppendUint16(b, p.Size)
 	b = append(b, marks, p.Meta)
-	number := p.Seq
-	if p.Kind() == packet.Foreign {
-		number = uint32(p.Dst)<<16 | p.Flow&0xffff
-	}
 	b = binary.BigEndian.AppendUint32(b, number)
 	return binary.BigEndian.AppendUint32(b, ownMagic)
 }
@@ -104,7 +104,7 @@ func (f *Frame) trailer(t []byte) error {
 	switch {
 	case p.Kind() == packet.PFC:
 		if len(words) == 8 && binary.BigEndian.Uint16(words) == 0 {
-			p.Dst, p.Flow = binary.BigEndian.Uint16(words[2:]), binary.BigEndian.Uint32(words[4:])
+			p.To, p.Flow = uint32(binary.BigEndian.Uint16(words[2:])), binary.BigEndian.Uint32(words[4:])
 		} else if len(words) != 0 {
 			return ErrInvalid
 		}

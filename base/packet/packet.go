@@ -15,9 +15,8 @@ type Packet struct {
 	Seq   uint32     // data: packet number; ACK and NACK: next expected packet number
 	Hash  uint32     // hash of the five-tuple, input of ECMP
 	Link  uint32     // while in flight: index of its extension
-	Dst   uint16     // index of the destination host
+	To    uint32     // destination host and ingress port, see Dst and Port
 	Size  uint16     // frame size in bytes, with headers, without wire overhead
-	Port  uint16     // ingress port at the current node
 	Meta  uint8      // kind and class, see Kind and Class
 	Flags Flags
 }
@@ -55,9 +54,44 @@ const ControlKinds = int(numKinds - PFC)
 // KindNames returns the names of all kinds, indexed by Kind.
 func KindNames() []string { return kindNames[:] }
 
+// Limits of a fabric. Hosts are nodes 0 to MaxHosts-1, and switches follow them.
+const (
+	MaxHosts    = 1 << 17
+	MaxSwitches = 1<<14 - 1
+	MaxPorts    = 1 << PortBits // per node
+
+	PortBits = 10
+)
+
 // NoNode is the destination of a frame that is not routed, such as a Barrier, which a
 // deadlock handler forwards.
-const NoNode uint16 = 1<<16 - 1
+const NoNode uint32 = 1<<dstBits - 1
+
+// dstBits are the bits of Packet.To for the destination: a host or NoNode. The rest is the port.
+const dstBits = 18
+
+const _, _ uint = uint(NoNode - MaxHosts), 32 - dstBits - PortBits // not negative
+
+// Dst returns the index of the destination host, or NoNode.
+func (p *Packet) Dst() uint32 { return p.To & NoNode }
+
+// SetDst sets the destination. A new packet, without a port, can assign To instead.
+func (p *Packet) SetDst(dst uint32) { p.To = p.To&^NoNode | dst }
+
+// Port returns the ingress port at the current node. The driver sets it.
+func (p *Packet) Port() int { return int(p.To >> dstBits) }
+
+// SetPort sets the ingress port.
+func (p *Packet) SetPort(port int) { p.Enter(IngressOf(port)) }
+
+// Ingress is an ingress port in the form that a packet stores.
+type Ingress uint32
+
+// IngressOf returns the stored form of a port.
+func IngressOf(port int) Ingress { return Ingress(port) << dstBits }
+
+// Enter sets the ingress port.
+func (p *Packet) Enter(in Ingress) { p.To = p.To&NoNode | uint32(in) }
 
 // OfFlow reports whether the frame belongs to a flow of the run.
 func (p *Packet) OfFlow() bool { return p.Kind() < Barrier }
@@ -118,15 +152,16 @@ const depthBits = 6
 
 // SetPauseDepth stores the pause depth of a class.
 func (p *Packet) SetPauseDepth(class uint8, depth int) {
-	all := uint64(p.Dst)<<32 | uint64(p.Flow)
+	all := uint64(p.Dst())<<32 | uint64(p.Flow)
 	at := depthBits * (class & 7)
 	all = all&^(MaxPauseDepth<<at) | uint64(min(depth, MaxPauseDepth))<<at
-	p.Dst, p.Flow = uint16(all>>32), uint32(all)
+	p.SetDst(uint32(all >> 32))
+	p.Flow = uint32(all)
 }
 
 // PauseDepth returns the pause depth of a class.
 func (p *Packet) PauseDepth(class uint8) int {
-	all := uint64(p.Dst)<<32 | uint64(p.Flow)
+	all := uint64(p.Dst())<<32 | uint64(p.Flow)
 	return int(all >> (depthBits * (class & 7)) & MaxPauseDepth)
 }
 

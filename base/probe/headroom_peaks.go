@@ -70,8 +70,8 @@ func (w *headroomPeaks) Queued(now units.Time, in, _ int, p *packet.Packet, s mm
 
 // Depart implements Sink.
 func (w *headroomPeaks) Depart(now units.Time, _ int, p *packet.Packet) {
-	if !p.Control() && w.Ports[p.Port] {
-		w.update(now, int(p.Port), p.Class())
+	if !p.Control() && w.Ports[p.Port()] {
+		w.update(now, p.Port(), p.Class())
 	}
 }
 

@@ -92,7 +92,7 @@ func (w *offIntervals) Arrive(now units.Time, port int, p *packet.Packet) {
 // Depart implements Sink. An interval longer than its first part has seen all departures of
 // that part here. Frames that a host sends do not leave an ingress queue.
 func (w *offIntervals) Depart(now units.Time, _ int, p *packet.Packet) {
-	in := int(p.Port)
+	in := p.Port()
 	if w.Host || p.Control() || !w.off[in].Has(p.Class()) {
 		return
 	}

@@ -130,13 +130,15 @@ func (b *bench) want(t *testing.T, lines ...string) {
 	}
 }
 
-func data(class uint8, in uint16) *packet.Packet {
-	return &packet.Packet{Flow: 7, Seq: 3, Size: 1000, Port: in, Meta: packet.MakeMeta(packet.Data, class)}
+func data(class uint8, in int) *packet.Packet {
+	p := &packet.Packet{Flow: 7, Seq: 3, Size: 1000, Meta: packet.MakeMeta(packet.Data, class)}
+	p.SetPort(in)
+	return p
 }
 
 // store charges a frame of 1000 B and release releases it, like a switch.
 func (b *bench) store(now units.Time, in, out int, class uint8, s mmu.Segment) {
-	p := data(class, uint16(in))
+	p := data(class, in)
 	b.Arrive(now, in, p)
 	b.ledger.Charge(&mmu.Arrival{In: in, Out: out, Bytes: 1000, Class: class, Kind: mmu.Lossless}, s)
 	b.Queued(now, in, out, p, s)
@@ -144,7 +146,7 @@ func (b *bench) store(now units.Time, in, out int, class uint8, s mmu.Segment) {
 
 func (b *bench) release(now units.Time, in, out int, class uint8) {
 	b.ledger.Release(&mmu.Arrival{In: in, Out: out, Bytes: 1000, Class: class, Kind: mmu.Lossless})
-	b.Depart(now, out, data(class, uint16(in)))
+	b.Depart(now, out, data(class, in))
 }
 
 // turn sets which queues of a port are OFF.

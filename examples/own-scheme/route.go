@@ -25,7 +25,7 @@ func (r *shortestQueue) Route(_ units.Time, _ int, p *packet.Packet) int {
 		return port
 	}
 	best, least := -1, units.Bytes(0)
-	for _, port := range r.Table.Set(p.Dst) {
+	for _, port := range r.Table.Set(p.Dst()) {
 		if queued := r.View.EgressPort(int(port)); best < 0 || queued < least {
 			best, least = int(port), queued
 		}

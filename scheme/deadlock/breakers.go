@@ -129,7 +129,7 @@ func (b *breaker) Wake(now units.Time, timer int) {
 
 // id returns the unique id of an egress queue.
 func (b *breaker) id(port int, class uint8) uint64 {
-	return 1 + uint64(b.s.Node())<<16 + uint64(port*mmu.Classes+int(class))
+	return 1 + uint64(b.s.ID())<<16 + uint64(port*mmu.Classes+int(class))
 }
 
 // changedClass marks a probe that changed its class on the way, because a port is paused as a
@@ -172,7 +172,7 @@ func (b *breaker) send(now units.Time, in, out int, class uint8, changed uint64,
 	ext := packet.Ext{words[0]&(1<<40-1) | uint64(class)<<40 | changed}
 	ext = append(ext, words[1:]...)
 	if b.path {
-		ext = append(ext, uint64(class)<<48|uint64(b.s.Node())<<32|uint64(in)<<16|uint64(out))
+		ext = append(ext, uint64(class)<<48|uint64(b.s.ID())<<32|uint64(in)<<16|uint64(out))
 	}
 	if len(ext) <= maxNodes {
 		f := packet.Packet{Size: max(uint16(packet.PFCSize), uint16(18+8*len(ext))), Meta: packet.MakeMeta(packet.Loop, 0)}

@@ -66,8 +66,9 @@ const (
 type Switch interface {
 	View() mmu.View
 	Ports() int
-	// Node returns the unique number of the switch, used in headers that travel between switches.
-	Node() uint16
+	// ID returns the unique number of the switch, used in headers that travel between switches:
+	// the lower 16 bits of its node index.
+	ID() uint16
 	// Rand returns the random stream of the handler.
 	Rand() *rand.PCG
 	Rate(port int) units.Rate
@@ -132,7 +133,7 @@ type Switch interface {
 	// Requeue moves the queued frames that match to another egress and returns their number.
 	Requeue(now units.Time, port int, class uint8, to int, match func(*packet.Packet) bool) int
 	// SetRoute overrides the egress of a destination; -1 removes the override.
-	SetRoute(dst uint16, port int)
+	SetRoute(dst uint32, port int)
 
 	// SetAside, GiveBack, SetOrder and ResizeShared act on the ledger (see mmu.Ledger).
 	SetAside(b units.Bytes, from mmu.Segment) bool

@@ -96,7 +96,7 @@ func (h *itsy) tag(now units.Time, in int, class uint8) {
 
 // name returns the part of a tag that identifies its queue.
 func (h *itsy) name(in int, class uint8) uint64 {
-	return uint64(h.s.Node())<<16 | uint64(in*mmu.Classes+int(class))
+	return uint64(h.s.ID())<<16 | uint64(in*mmu.Classes+int(class))
 }
 
 // OnPFC implements Handler: the tag of each paused class, lowest first.
@@ -195,7 +195,7 @@ func (h *itsy) drop(now units.Time, in, out int, class uint8) (dropped int64) {
 	}
 	var flows []flow
 	h.s.DropWhere(now, out, class, func(p *packet.Packet) bool {
-		if int(p.Port) == in {
+		if p.Port() == in {
 			i := slices.IndexFunc(flows, func(f flow) bool { return f.id == p.Flow })
 			if i < 0 {
 				i, flows = len(flows), append(flows, flow{id: p.Flow})
@@ -209,7 +209,7 @@ func (h *itsy) drop(now units.Time, in, out int, class uint8) (dropped int64) {
 		if !h.s.PausedClasses(in).Has(class) || h.below(now, in, class) {
 			break
 		}
-		dropped += int64(h.s.DropWhere(now, out, class, func(p *packet.Packet) bool { return int(p.Port) == in && p.Flow == f.id }))
+		dropped += int64(h.s.DropWhere(now, out, class, func(p *packet.Packet) bool { return p.Port() == in && p.Flow == f.id }))
 	}
 	return dropped
 }

@@ -100,10 +100,10 @@ func newRoundabout(params any, s Switch) (Handler, error) {
 	}
 	h := &roundabout{s: s, params: *p, frame: max(frame, worthFrame), queues: make([]raQueue, s.Ports()*mmu.Classes), off: make([]packet.ClassMask, s.Ports())}
 	for i := range h.queues {
-		h.queues[i] = raQueue{e: NewElection(s.Node(), uint16(i)), mixed: units.Never}
+		h.queues[i] = raQueue{e: NewElection(s.ID(), uint16(i)), mixed: units.Never}
 	}
 	if p.Form == formPrinted {
-		h.printed = newPrinted(s.Node(), len(h.queues))
+		h.printed = newPrinted(s.ID(), len(h.queues))
 	}
 	for c := range uint8(mmu.Classes) {
 		if s.View().Kind(c) == mmu.Lossless {

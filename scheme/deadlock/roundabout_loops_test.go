@@ -57,7 +57,7 @@ func pathNetwork(n int, size units.Bytes, paths ...[]int) *conformance.Network {
 	}
 	for i, p := range paths {
 		last := len(p) - 1
-		net.Flows = append(net.Flows, dataplane.Flow{Size: size, Src: uint16(p[0]), Dst: uint16(p[last]), Class: 1, Pinned: true})
+		net.Flows = append(net.Flows, dataplane.Flow{Size: size, Src: uint32(p[0]), Dst: uint32(p[last]), Class: 1, Pinned: true})
 		for at, s := range p {
 			net.Tables[n+s].Pinned[uint32(i)<<1] = uint16(to[s][p[min(at+1, last)]])
 			net.Tables[n+s].Pinned[uint32(i)<<1|1] = uint16(to[s][p[max(at-1, 0)]])

@@ -177,7 +177,7 @@ func blockedExit() (*conformance.Network, *deadlock.RoundaboutParams) {
 		clear(net.Tables[n+i].Pinned)
 	}
 	for i, f := range [][2]int{{1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}, {6, 0}, {6, 3}, {7, 4}, {0, 5}} {
-		net.Flows = append(net.Flows, dataplane.Flow{Size: 200 * units.KB, Src: uint16(f[0]), Dst: uint16(f[1]), Class: 1, Pinned: true})
+		net.Flows = append(net.Flows, dataplane.Flow{Size: 200 * units.KB, Src: uint32(f[0]), Dst: uint32(f[1]), Class: 1, Pinned: true})
 		for at := f[1]; at != f[0]; at = (at + n - 1) % n {
 			net.Tables[n+at].Pinned[uint32(i)<<1|1] = conformance.RingPrev
 		}

@@ -33,7 +33,7 @@ func randomLoop(seed uint64) (*conformance.Network, *deadlock.RoundaboutParams, 
 		}
 		dst := (src + hops) % n
 		net.Flows = append(net.Flows, dataplane.Flow{
-			Size: units.Bytes(100+r.IntN(900)) * units.KB, Src: uint16(src), Dst: uint16(dst), Class: 1, Pinned: true,
+			Size: units.Bytes(100+r.IntN(900)) * units.KB, Src: uint32(src), Dst: uint32(dst), Class: 1, Pinned: true,
 			Start: units.Time(r.IntN(100)) * units.Microsecond,
 		})
 		for at := dst; at != src; at = (at + n - 1) % n {

@@ -55,7 +55,7 @@ func (r *raRound) same(hdr *Header) bool {
 // own reports whether a frame is this switch's barrier.
 func (h *roundabout) own(p *packet.Packet) bool {
 	r := &h.round
-	return p.Kind() == packet.Barrier && p.Seq == uint32(h.s.Node()) && p.Flow == r.serial && p.Hash == uint32(r.t.Sid)<<16|uint32(r.t.Qid)
+	return p.Kind() == packet.Barrier && p.Seq == uint32(h.s.ID()) && p.Flow == r.serial && p.Hash == uint32(r.t.Sid)<<16|uint32(r.t.Qid)
 }
 
 // begin starts the round for which the switch is locked. Only a coordinator passes the nodes of
@@ -68,7 +68,7 @@ func (h *roundabout) begin(now units.Time, nodes []NodeID) {
 	h.lock = raLock{}
 	h.armTable()
 	bit := packet.MaskOf(r.class)
-	barrier := packet.Packet{Flow: r.serial, Seq: uint32(h.s.Node()), Hash: uint32(r.t.Sid)<<16 | uint32(r.t.Qid), Dst: packet.NoNode, Size: barrierSize, Meta: packet.MakeMeta(packet.Barrier, r.class)}
+	barrier := packet.Packet{Flow: r.serial, Seq: uint32(h.s.ID()), Hash: uint32(r.t.Sid)<<16 | uint32(r.t.Qid), To: packet.NoNode, Size: barrierSize, Meta: packet.MakeMeta(packet.Barrier, r.class)}
 	barrier.At = now
 	took, ok := h.insert(now, &barrier)
 	if !ok {
@@ -184,16 +184,16 @@ func unit(v mmu.View) NodeID {
 // Arriving implements Hook.
 func (h *roundabout) Arriving(now units.Time, p *packet.Packet, out *int) Verdict {
 	r := &h.round
-	if !r.on || int(p.Port) != r.in {
+	if !r.on || p.Port() != r.in {
 		if p.Flags&packet.Marked != 0 { // by switches that are still in a round that is given up here
 			p.Flags &^= packet.Marked
-			h.s.Report(now, OrderLost, int(p.Port), int(p.Class()), 1)
+			h.s.Report(now, OrderLost, p.Port(), int(p.Class()), 1)
 		}
 	}
 	if !r.on {
 		return Normal
 	}
-	if int(p.Port) != r.in {
+	if p.Port() != r.in {
 		if *out == r.out {
 			return Aside
 		}
@@ -240,7 +240,7 @@ func (h *roundabout) Departing(now units.Time, port int, p *packet.Packet) Verdi
 			return HoldOff
 		}
 	}
-	r.before, r.sharedWas = h.s.View().Ingress(int(p.Port), p.Class()), h.s.View().SharedSize()
+	r.before, r.sharedWas = h.s.View().Ingress(p.Port(), p.Class()), h.s.View().SharedSize()
 	return Normal
 }
 
@@ -251,7 +251,7 @@ func (h *roundabout) Departed(now units.Time, port int, p *packet.Packet) {
 	if port == r.out {
 		r.spent += r.costs(p)
 		r.sent = r.sent || h.own(p)
-	} else if int(p.Port) != r.in {
+	} else if p.Port() != r.in {
 		return
 	}
 	if port == r.out || !r.home {
@@ -259,10 +259,10 @@ func (h *roundabout) Departed(now units.Time, port int, p *packet.Packet) {
 	}
 	v := h.s.View()
 	size := v.Cells(units.Bytes(p.Size))
-	after := v.Ingress(int(p.Port), p.Class())
+	after := v.Ingress(p.Port(), p.Class())
 	shared := min(size, max(0, r.before.Shared-after.Shared+v.SharedSize()-r.sharedWas))
-	h.reuse(now, int(p.Port), shared, mmu.Shared)
-	h.reuse(now, int(p.Port), size-shared, mmu.Headroom)
+	h.reuse(now, p.Port(), shared, mmu.Shared)
+	h.reuse(now, p.Port(), size-shared, mmu.Headroom)
 	h.grant(now)
 }
 

@@ -56,7 +56,7 @@ func (h *roundabout) ask(now units.Time, in int, class uint8) {
 		h.lead = raLead{on: true, in: in, class: class, nodes: h.lead.nodes}
 		h.s.Report(now, Detected, in, int(class), 0)
 	}
-	h.send(now, in, &Header{Op: OpRoute, Class: class, T: e.Init, Round: uint32(e.Round) | stamp(now)<<8, Nodes: []NodeID{{h.s.Node(), uint16(in), 0}}})
+	h.send(now, in, &Header{Op: OpRoute, Class: class, T: e.Init, Round: uint32(e.Round) | stamp(now)<<8, Nodes: []NodeID{{h.s.ID(), uint16(in), 0}}})
 	h.retryAt(now + h.wait(q.slow))
 }
 
@@ -159,7 +159,7 @@ func (h *roundabout) question(now units.Time, out int, hdr *Header) {
 			if !h.stuckOn(now, in, class, out, hdr.Class) {
 				continue
 			}
-			if slices.ContainsFunc(hdr.Nodes[min(1, len(hdr.Nodes)):], func(n NodeID) bool { return n.Switch == h.s.Node() && int(n.In) == in }) {
+			if slices.ContainsFunc(hdr.Nodes[min(1, len(hdr.Nodes)):], func(n NodeID) bool { return n.Switch == h.s.ID() && int(n.In) == in }) {
 				continue // it circulates in a loop without its candidate
 			}
 			q := h.at(in, class)
@@ -173,7 +173,7 @@ func (h *roundabout) question(now units.Time, out int, hdr *Header) {
 				if up.Class = class; class != hdr.Class {
 					up.Flags |= raJoined
 				}
-				up.Nodes = append(slices.Clone(hdr.Nodes), NodeID{h.s.Node(), uint16(in), uint16(out)})
+				up.Nodes = append(slices.Clone(hdr.Nodes), NodeID{h.s.ID(), uint16(in), uint16(out)})
 				h.send(now, in, &up)
 			case y.Confirmed:
 				h.confirmed(now, in, class, out, hdr)
@@ -316,7 +316,7 @@ func (h *roundabout) table(now units.Time, port int, hdr *Header) {
 	}
 	me := hdr.Nodes[at]
 	in, out := int(me.In), int(me.Out)
-	if me.Switch != h.s.Node() || in != port || out >= len(h.off) {
+	if me.Switch != h.s.ID() || in != port || out >= len(h.off) {
 		h.badHeader(now, port)
 		return
 	}

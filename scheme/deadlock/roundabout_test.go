@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/conformance"
@@ -30,6 +31,39 @@ type recorder struct {
 func (l recorder) Report(now units.Time, event string, port, class int, n int64) {
 	*l.list = append(*l.list, report{now, l.node, port, event, n})
 	l.Switch.Report(now, event, port, class, n)
+}
+
+// renumbered gives a switch the ID of another node.
+type renumbered struct {
+	deadlock.Switch
+	node uint32
+}
+
+func (r renumbered) ID() uint16 { return uint16(r.node) }
+
+// IDs are the lower 16 bits of nodes, so those of a loop of neighbours can be 65534, 65535, 0, 1.
+func TestHandlersOfManyNodes(t *testing.T) {
+	for name, want := range map[string]string{"roundabout": deadlock.RoundEnded, "loop-breaker": deadlock.Detected, "deadlock-breaker": deadlock.Detected} {
+		e, err := deadlock.Handlers.Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []report
+		net := conformance.Ring(4, 3, units.MB)
+		net.Until, net.PFC.Ordered = 20*units.Millisecond, true
+		net.Deadlock = func(node int, s deadlock.Switch) (deadlock.Handler, error) {
+			return e.New(e.Params(), renumbered{recorder{s, node, &list}, packet.MaxHosts - 2 + uint32(node-4)})
+		}
+		r := net.Run()
+		if name == "roundabout" {
+			if err := promises(r); err != nil {
+				t.Error(err)
+			}
+		}
+		if count(list, want) == 0 {
+			t.Errorf("%s did not report %q: %v", name, want, list)
+		}
+	}
 }
 
 // withHandler runs a network with a handler and returns its reports.

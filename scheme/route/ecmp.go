@@ -26,10 +26,11 @@ func (r *ecmp) Route(_ units.Time, _ int, p *packet.Packet) int {
 			return port
 		}
 	}
-	if int(p.Dst) >= len(r.Homes) {
+	dst := p.Dst()
+	if int(dst) >= len(r.Homes) {
 		return -1
 	}
-	home := r.Homes[p.Dst]
+	home := r.Homes[dst]
 	h := &r.To[home>>homeShift]
 	if h.Len == 0 {
 		return -1

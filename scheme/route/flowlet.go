@@ -85,7 +85,7 @@ func (r *flowlets) Route(now units.Time, _ int, p *packet.Packet) int {
 	if port, ok := r.table.Pin(p); ok {
 		return port
 	}
-	ports := r.table.Set(p.Dst)
+	ports := r.table.Set(p.Dst())
 	switch len(ports) {
 	case 0:
 		return -1

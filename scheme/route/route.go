@@ -40,7 +40,7 @@ type Home uint32
 // MakeHome returns the home of a host.
 func MakeHome(edge, slot int) Home { return Home(edge<<homeShift | slot) }
 
-const homeShift = 16
+const homeShift = packet.PortBits
 
 // Hops is a set of equal-cost egress ports: Ports[At : At+Len]. At the edge itself it is one
 // port per slot instead, with Len 1 and Slots set.
@@ -70,7 +70,7 @@ func (t *Table) Add(ports ...uint16) Hops {
 }
 
 // Set returns the egress ports that lead to a destination.
-func (t *Table) Set(dst uint16) []uint16 {
+func (t *Table) Set(dst uint32) []uint16 {
 	if int(dst) >= len(t.Homes) {
 		return nil
 	}

@@ -40,11 +40,11 @@ func TestECMP(t *testing.T) {
 		p    packet.Packet
 		want int
 	}{
-		{packet.Packet{Dst: 0, Hash: 77}, 5}, {packet.Packet{Dst: 1, Hash: 0}, 1}, {packet.Packet{Dst: 1, Hash: 1}, 2},
-		{packet.Packet{Dst: 2}, -1}, {packet.Packet{Dst: 99}, -1}, {packet.Packet{Dst: 3, Hash: 77}, 6}, {packet.Packet{Dst: 4, Hash: 77}, 9},
-		{packet.Packet{Dst: 1, Flow: 9, Flags: packet.Pinned}, 7},
-		{packet.Packet{Dst: 1, Flow: 9, Flags: packet.Pinned, Meta: packet.MakeMeta(packet.Ack, 0)}, 8},
-		{packet.Packet{Dst: 0, Flow: 8, Flags: packet.Pinned}, 5},
+		{packet.Packet{To: 0, Hash: 77}, 5}, {packet.Packet{To: 1, Hash: 0}, 1}, {packet.Packet{To: 1, Hash: 1}, 2},
+		{packet.Packet{To: 2}, -1}, {packet.Packet{To: 99}, -1}, {packet.Packet{To: 3, Hash: 77}, 6}, {packet.Packet{To: 4, Hash: 77}, 9},
+		{packet.Packet{To: 1, Flow: 9, Flags: packet.Pinned}, 7},
+		{packet.Packet{To: 1, Flow: 9, Flags: packet.Pinned, Meta: packet.MakeMeta(packet.Ack, 0)}, 8},
+		{packet.Packet{To: 0, Flow: 8, Flags: packet.Pinned}, 5},
 	} {
 		if got := r.Route(0, 0, &c.p); got != c.want {
 			t.Errorf("%+v goes to %d, want %d", c.p, got, c.want)
@@ -59,7 +59,7 @@ func TestECMPSpreads(t *testing.T) {
 	var n [8]int
 	same := 0
 	for h := range uint32(4000) {
-		p := packet.Packet{Dst: 1, Hash: h * 2654435761}
+		p := packet.Packet{To: 1, Hash: h * 2654435761}
 		port := a.Route(0, 0, &p)
 		n[port]++
 		if b.Route(0, 0, &p) == port {
@@ -77,11 +77,11 @@ func TestECMPSpreads(t *testing.T) {
 }
 
 func TestSprayAndStatic(t *testing.T) {
-	p := packet.Packet{Dst: 1, Hash: 3}
+	p := packet.Packet{To: 1, Hash: 3}
 	r := built(t, newSpray, table(), 0)
 	first := r.Route(0, 0, &p)
-	ack := packet.Packet{Dst: 1, Hash: 3, Meta: packet.MakeMeta(packet.Ack, 0)}
-	other := packet.Packet{Dst: 0, Hash: 3}
+	ack := packet.Packet{To: 1, Hash: 3, Meta: packet.MakeMeta(packet.Ack, 0)}
+	other := packet.Packet{To: 0, Hash: 3}
 	back := r.Route(0, 0, &ack)
 	for i := 1; i < 9; i++ { // in turn, whatever else passes
 		if got, want := r.Route(0, 0, &p), (first-1+i)%4+1; got != want {
@@ -106,7 +106,7 @@ func TestSprayAndStatic(t *testing.T) {
 // Set has the ports of a set, or the port of one host on the switch itself.
 func TestSet(t *testing.T) {
 	for dst, want := range [][]uint16{{5}, {1, 2, 3, 4}, {}, {6}, {9}, {}} {
-		if got := table().Set(uint16(dst)); !slices.Equal(got, want) {
+		if got := table().Set(uint32(dst)); !slices.Equal(got, want) {
 			t.Errorf("ports to host %d: %v, want %v", dst, got, want)
 		}
 	}

@@ -30,13 +30,13 @@ func (r *spray) Route(_ units.Time, _ int, p *packet.Packet) int {
 	if port, ok := r.table.Pin(p); ok {
 		return port
 	}
-	ports := r.table.Set(p.Dst)
+	ports := r.table.Set(p.Dst())
 	if len(ports) == 0 {
 		return -1
 	}
-	turn := &r.turns[2*int(p.Dst)]
+	turn := &r.turns[2*int(p.Dst())]
 	if p.Kind() != packet.Data {
-		turn = &r.turns[2*int(p.Dst)+1]
+		turn = &r.turns[2*int(p.Dst())+1]
 	}
 	*turn++
 	return int(ports[*turn%uint32(len(ports))])

@@ -19,7 +19,7 @@ func (r *static) Route(_ units.Time, _ int, p *packet.Packet) int {
 	if port, ok := r.table.Pin(p); ok {
 		return port
 	}
-	ports := r.table.Set(p.Dst)
+	ports := r.table.Set(p.Dst())
 	if len(ports) == 0 {
 		return -1
 	}

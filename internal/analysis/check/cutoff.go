@@ -155,7 +155,7 @@ func (c *checker) cutOffs(ctx context.Context, f *Fabric, o Options) error {
 			return err
 		}
 		list = slices.DeleteFunc(list, func(cut CutOff) bool {
-			side := func(host uint16) bool { return cut.inside[f.homes[f.hosts[host]]] }
+			side := func(host uint32) bool { return cut.inside[f.homes[f.hosts[host]]] }
 			for i := range flows {
 				if side(flows[i].Src) != side(flows[i].Dst) {
 					return false

@@ -223,7 +223,7 @@ func (o *offered) route() {
 			if node == o.edges[to] {
 				return nil
 			}
-			ports := tables[node].Set(uint16(host[to]))
+			ports := tables[node].Set(uint32(host[to]))
 			if o.c.FirstPath && len(ports) > 1 {
 				return ports[:1]
 			}

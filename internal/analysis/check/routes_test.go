@@ -44,7 +44,7 @@ func tableDependencies(g *topo.Graph, f *Fabric, down []bool, first bool) map[tu
 					continue
 				}
 				seen[here] = true
-				ports := tables[here.node].Set(uint16(dst))
+				ports := tables[here.node].Set(uint32(dst))
 				if first && len(ports) > 0 {
 					ports = ports[:1]
 				}

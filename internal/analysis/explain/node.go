@@ -125,7 +125,7 @@ func (n *node) Depart(now units.Time, port int, p *packet.Packet) {
 			n.pfc(now, port, p)
 		}
 	case !n.host:
-		f.in, f.came = int64(p.Port), int64(p.At)
+		f.in, f.came = int64(p.Port()), int64(p.At)
 		if p.Kind() == packet.Foreign {
 			f.flow = probe.Null
 		}
@@ -269,7 +269,7 @@ func (n *node) finish(end units.Time) {
 		if !p.OfFlow() {
 			return
 		}
-		n.add(end, out, p, &frame{in: int64(p.Port), flow: int64(p.Flow), queue: int64(p.Class()), came: int64(p.At),
+		n.add(end, out, p, &frame{in: int64(p.Port()), flow: int64(p.Flow), queue: int64(p.Class()), came: int64(p.At),
 			why: probe.Null, since: probe.Null, cause: probe.Null})
 	})
 }

@@ -106,7 +106,8 @@ func (b *bench) step(until units.Time) bool {
 // send sends a frame and reports whether it was stored.
 func (b *bench) send(in int, class uint8) bool {
 	before := b.sw.View().Stored()
-	p := packet.Packet{Dst: uint16(b.out), Size: uint16(b.frame), Meta: packet.MakeMeta(packet.Data, class)}
+	p := packet.Packet{To: uint32(b.out), Size: uint16(b.frame), Meta: packet.MakeMeta(packet.Data, class)}
+	p.SetPort(in)
 	b.sw.Arrive(b.now, in, &p, nil)
 	for next := b.now + interval; ; {
 		if len(b.armed) == 0 && b.wake > next || !b.step(next) {

@@ -89,7 +89,7 @@ func benchmarkSockets(b *testing.B, x *fabric.Fabric, u *Sockets, size int) {
 		b.Fatal(err)
 	}
 	defer func() { _ = u.Close() }()
-	p := packet.Packet{Hash: x.Flows.Flow[0].Hash, Dst: 1, Size: uint16(size), Meta: packet.MakeMeta(packet.Data, 1)}
+	p := packet.Packet{Hash: x.Flows.Flow[0].Hash, To: 1, Size: uint16(size), Meta: packet.MakeMeta(packet.Data, 1)}
 	b.ResetTimer()
 	for sent := 0; to.n < b.N; {
 		for range 32 {

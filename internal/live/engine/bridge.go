@@ -90,7 +90,7 @@ func newBridge(e *Engine, spec *sim.Spec, o *Outside) (*bridge, *sim.Spec, error
 	}
 	for i := range spec.Flows.Flow {
 		f := &spec.Flows.Flow[i]
-		for _, node := range []uint16{f.Src, f.Dst} {
+		for _, node := range []uint32{f.Src, f.Dst} {
 			if _, out := o.Hosts[int(node)]; out {
 				return nil, nil, fmt.Errorf("flow %d starts or ends at %s, which is a real host (expected flows between hosts of the scenario)", i, spec.Hosts[node].Name)
 			}
@@ -105,7 +105,7 @@ func newBridge(e *Engine, spec *sim.Spec, o *Outside) (*bridge, *sim.Spec, error
 	slices.Sort(b.changes)
 	for i, h := range spec.Hosts {
 		if _, out := o.Hosts[i]; !out {
-			b.table.at[frame.PortMAC(h.Node, 0)] = seenAt{uint16(i), units.Never} // simulated hosts do not answer
+			b.table.at[frame.PortMAC(h.Node, 0)] = seenAt{uint32(i), units.Never} // simulated hosts do not answer
 		}
 	}
 	own := *spec
@@ -131,7 +131,7 @@ type treeRouter struct{ route.Router }
 
 // Route implements route.Router.
 func (r treeRouter) Route(now units.Time, in int, p *packet.Packet) int {
-	if p.Kind() == packet.Foreign && p.Dst == packet.NoNode {
+	if p.Kind() == packet.Foreign && p.Dst() == packet.NoNode {
 		return int(p.Seq)
 	}
 	return r.Router.Route(now, in, p)
@@ -198,9 +198,9 @@ func (b *bridge) arrive(now units.Time, n *node, port int, f *carried) {
 		return
 	}
 	if src := frame.ForeignSource(f.ext); !src.Group() && int(f.p.Flow) < len(b.e.spec.Hosts) {
-		b.learn(now, src, uint16(f.p.Flow))
+		b.learn(now, src, f.p.Flow)
 	}
-	if n.index < len(b.e.spec.Hosts) || f.p.Dst != packet.NoNode {
+	if n.index < len(b.e.spec.Hosts) || f.p.Dst() != packet.NoNode {
 		b.e.net.Arrive(now, n.index, port, &f.p, f.ext)
 		return
 	}
@@ -214,7 +214,7 @@ func (b *bridge) arrive(now units.Time, n *node, port int, f *carried) {
 	}
 }
 
-func (b *bridge) learn(now units.Time, src frame.MAC, node uint16) {
+func (b *bridge) learn(now units.Time, src frame.MAC, node uint32) {
 	if !b.table.learn(now, src, node) {
 		b.count("live: address table full (frame accepted)")
 	}
@@ -274,7 +274,7 @@ type addressTable struct {
 }
 
 type seenAt struct {
-	node uint16
+	node uint32
 	seen units.Time // Never: permanent
 }
 
@@ -286,7 +286,7 @@ const (
 )
 
 // learn records where an address was seen; it returns false if the table is full.
-func (t *addressTable) learn(now units.Time, src frame.MAC, node uint16) bool {
+func (t *addressTable) learn(now units.Time, src frame.MAC, node uint32) bool {
 	was, known := t.at[src]
 	if known && (was.seen == units.Never || was.node == node && now-was.seen < sweepEvery) {
 		return true
@@ -306,7 +306,7 @@ func (t *addressTable) learn(now units.Time, src frame.MAC, node uint16) bool {
 }
 
 // find returns the host behind which an address was seen.
-func (t *addressTable) find(now units.Time, dst frame.MAC) (uint16, bool) {
+func (t *addressTable) find(now units.Time, dst frame.MAC) (uint32, bool) {
 	p, ok := t.at[dst]
 	return p.node, ok && (p.seen == units.Never || now-p.seen <= addressAge)
 }

@@ -28,7 +28,7 @@ type codec struct {
 	m     frame.Message
 }
 
-func macOf(e sim.End) frame.MAC { return frame.PortMAC(uint16(e.Node), uint16(e.Port)) }
+func macOf(e sim.End) frame.MAC { return frame.PortMAC(uint32(e.Node), uint16(e.Port)) }
 
 // encode appends the frame of a packet between two ports. It returns false if the packet should
 // belong to a flow, but does not.

@@ -76,7 +76,8 @@ func (n *node) deliver(port int, p *packet.Packet, ext packet.Ext, at units.Time
 	b.last = at
 	f := b.push()
 	f.p = *p
-	f.p.At, f.p.Port, f.p.Link = at, uint16(port), 0
+	f.p.At, f.p.Link = at, 0
+	f.p.SetPort(port)
 	f.p.Flags &^= packet.Extended
 	f.ext = append(f.ext[:0], ext...)
 	if len(ext) > 0 {

@@ -30,7 +30,7 @@ func TestFramesAreSentTogether(t *testing.T) {
 	at := b.Spec.Cables[0].A
 	counted := &countedSocket{}
 	(*u.at.of(at)).socket = counted
-	p := packet.Packet{Hash: b.Flows.Flow[0].Hash, Dst: 1, Size: 1046, Meta: packet.MakeMeta(packet.Data, 1)}
+	p := packet.Packet{Hash: b.Flows.Flow[0].Hash, To: 1, Size: 1046, Meta: packet.MakeMeta(packet.Data, 1)}
 	for _, n := range []int{1, 5, maxBatch + 3} {
 		for range n {
 			u.Send(at, &p, nil, 0)

@@ -99,8 +99,8 @@ func (o *outsideHost) pfc(b []byte) {
 
 // data queues a frame of the host for its destination.
 func (o *outsideHost) data(now units.Time, h *frame.Headers, b []byte) {
-	o.b.learn(now, h.Src, uint16(o.n.index))
-	dst, known := uint16(packet.NoNode), false
+	o.b.learn(now, h.Src, uint32(o.n.index))
+	dst, known := packet.NoNode, false
 	if !h.Dst.Group() {
 		dst, known = o.b.table.find(now, h.Dst)
 	}
@@ -111,7 +111,7 @@ func (o *outsideHost) data(now units.Time, h *frame.Headers, b []byte) {
 		return // the destination is behind the same host
 	}
 	class := o.b.classes.of(h, !known)
-	o.b.f.Foreign(h, b, uint16(o.n.index), dst, class)
+	o.b.f.Foreign(h, b, uint32(o.n.index), dst, class)
 	c := o.queues[class].push()
 	c.p, c.ext = o.b.f.Packet, append(c.ext[:0], o.b.f.Ext...)
 	o.waiting++

@@ -250,7 +250,7 @@ func (s *System) Plan() (*netns.Plan, []Socket) {
 				at.Space = hosts[e.Node]
 				if _, real := s.real[e.Node]; real {
 					at.MTU = mtuAt(s.spec, p) - etherExtra
-					at.Address = netip.PrefixFrom(netip.AddrFrom4(frame.HostIP(uint16(e.Node))), 8)
+					at.Address = netip.PrefixFrom(netip.AddrFrom4(frame.HostIP(uint32(e.Node))), 8)
 					all = append(all, Socket{outsideKey(e.Node), fabric, names[p], mtu})
 					wired = false
 				}

@@ -22,7 +22,7 @@ func TestTrailersByTshark(t *testing.T) {
 	b := built(t, incast)
 	c := codec{flows: b.Flows, hosts: b.Spec.Hosts}
 	from, to := b.Spec.Cables[0].A, b.Spec.Cables[0].B
-	data := packet.Packet{Seq: 7, Hash: b.Flows.Flow[0].Hash, Dst: b.Flows.Flow[0].Dst, Size: 1048, Meta: packet.MakeMeta(packet.Data, 1), Flags: packet.AckNow}
+	data := packet.Packet{Seq: 7, Hash: b.Flows.Flow[0].Hash, To: b.Flows.Flow[0].Dst, Size: 1048, Meta: packet.MakeMeta(packet.Data, 1), Flags: packet.AckNow}
 	var pause packet.Packet
 	pause.SetPFC(2, 2, 65535)
 	var f frame.Frame

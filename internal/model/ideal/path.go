@@ -42,8 +42,8 @@ type walker struct {
 	tables  []*route.Table
 	sprays  bool            // routers may send packets of a flow on different paths
 	hashed  bool            // all routers choose by the hash alone: ecmp
-	kinds   []uint16        // by link and direction: number of its kind of stage
-	slow    []uint16        // by host: number of its kind of stage; noStage if it does not receive slowly
+	kinds   []uint32        // by link and direction: number of its kind of stage
+	slow    []uint32        // by host: number of its kind of stage; noStage if it does not receive slowly
 	base    []int           // by node: number of its first link
 	steady  []steadyControl // by transport; nil: not a steadyControl
 	windows []uint32        // by transport: limit of packets in flight; 0: unlimited
@@ -56,14 +56,14 @@ type walker struct {
 // visit is the order in which a round first reached a link.
 type visit struct {
 	round uint32
-	index uint16
+	index uint32
 }
 
 // maxPaths limits the number of paths of sprayed packets.
 const maxPaths = 64
 
 // noStage is the kind of a host that does not receive slowly.
-const noStage = 0xffff
+const noStage = 1<<32 - 1
 
 func newWalker(l *layout.Layout, t *layout.Traffic) *walker {
 	w := &walker{l: l, routers: make([]route.Router, l.Graph.Nodes()), hashed: true}
@@ -99,10 +99,10 @@ func newWalker(l *layout.Layout, t *layout.Traffic) *walker {
 		}
 	}
 	w.tables = after
-	known := make(map[stage]uint16)
-	number := func(s stage) uint16 {
+	known := make(map[stage]uint32)
+	number := func(s stage) uint32 {
 		if _, ok := known[s]; !ok {
-			known[s] = uint16(len(known))
+			known[s] = uint32(len(known))
 		}
 		return known[s]
 	}
@@ -113,7 +113,7 @@ func newWalker(l *layout.Layout, t *layout.Traffic) *walker {
 		}
 	}
 	for host := range l.Graph.Hosts {
-		kind := uint16(noStage)
+		kind := uint32(noStage)
 		if rate := l.Receive(host).Rate; rate > 0 {
 			kind = number(stage{rate: rate})
 		}
@@ -159,22 +159,22 @@ func (w *walker) link(node, port int) stage {
 // walk routes the packets of a flow and its ACKs and returns the name of the path. Flows with
 // the same name and size have the same FCT. The name is valid until the next walk.
 func (w *walker) walk(id uint32, f *dataplane.Flow) []byte {
-	data := packet.Packet{Flow: id, Hash: f.Hash, Dst: f.Dst, Meta: packet.MakeMeta(packet.Data, f.Class)}
+	data := packet.Packet{Flow: id, Hash: f.Hash, To: f.Dst, Meta: packet.MakeMeta(packet.Data, f.Class)}
 	if f.Pinned {
 		data.Flags = packet.Pinned
 	}
 	ack := data
-	ack.Hash, ack.Dst, ack.Meta = dataplane.ReplyHash(f.Hash), f.Src, packet.MakeMeta(packet.Ack, 0)
+	ack.Hash, ack.To, ack.Meta = dataplane.ReplyHash(f.Hash), f.Src, packet.MakeMeta(packet.Ack, 0)
 	w.paths[0] = w.spread(w.paths[0], &data, int(f.Src), int(f.Dst))
 	w.paths[1] = w.spread(w.paths[1], &ack, int(f.Dst), int(f.Src))
 	w.name = w.name[:0]
-	put := func(x uint16) { w.name = binary.LittleEndian.AppendUint16(w.name, x) }
+	put := func(x uint32) { w.name = binary.LittleEndian.AppendUint32(w.name, x) }
 	for _, paths := range w.paths {
-		put(uint16(len(paths)))
+		put(uint32(len(paths)))
 		w.rounds++
-		met := uint16(0)
+		met := uint32(0)
 		for _, path := range paths {
-			put(uint16(len(path)))
+			put(uint32(len(path)))
 			for _, l := range path {
 				put(w.kinds[l])
 				if len(paths) > 1 { // only which links are shared matters, not which links they are
@@ -190,8 +190,8 @@ func (w *walker) walk(id uint32, f *dataplane.Flow) []byte {
 	}
 	put(w.slow[f.Dst])
 	put(w.slow[f.Src])
-	put(uint16(f.Transport))
-	put(uint16(w.l.HostAt(int(f.Dst)).Group))
+	put(uint32(f.Transport))
+	put(uint32(w.l.HostAt(int(f.Dst)).Group))
 	return w.name
 }
 
@@ -228,7 +228,7 @@ func (w *walker) follow(links []int32, p *packet.Packet, src, dst int) ([]int32,
 		if node == dst || node < w.l.Graph.Hosts || len(links) > w.l.Graph.Nodes() {
 			return links, paths
 		}
-		paths = min(maxPaths, paths*max(1, len(w.tables[node].Set(p.Dst))))
+		paths = min(maxPaths, paths*max(1, len(w.tables[node].Set(p.Dst()))))
 		if port = w.routers[node].Route(0, e.Port, p); port < 0 {
 			return links, paths
 		}
@@ -243,9 +243,9 @@ func (w *walker) path(src, dst int, transport uint8) *flowPath {
 	index := make(map[int32]uint16)
 	for dir, paths := range w.paths {
 		var list [][]uint16
-		receiver := uint16(noStage)
+		receiver := -1
 		if rate := w.l.Receive([2]int{dst, src}[dir]).Rate; rate > 0 {
-			receiver = uint16(len(c.stages))
+			receiver = len(c.stages)
 			c.stages = append(c.stages, stage{rate: rate})
 		}
 		for _, path := range paths {
@@ -260,8 +260,8 @@ func (w *walker) path(src, dst int, transport uint8) *flowPath {
 				}
 				stages = append(stages, index[at])
 			}
-			if receiver != noStage {
-				stages = append(stages, receiver)
+			if receiver >= 0 {
+				stages = append(stages, uint16(receiver))
 			}
 			list = append(list, stages)
 		}

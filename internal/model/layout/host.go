@@ -57,7 +57,7 @@ func (l *Layout) NICs(t *Traffic) ([]*dataplane.NICSpec, error) {
 			return nil, err
 		}
 		list = append(list, &dataplane.NICSpec{
-			Name: l.Graph.Names[node], Node: uint16(node), Port: l.PortSpecs(node)[0], Flow: scheme, Scheduler: scheduler,
+			Name: l.Graph.Names[node], Node: uint32(node), Port: l.PortSpecs(node)[0], Flow: scheme, Scheduler: scheduler,
 			Kinds: l.Kinds, Transports: received[l.HostAt(node).Group], BaseRTT: rtt, Receive: l.Receive(node),
 			Flows: t.Flows, Starts: starts[node], Jobs: jobs[node], Scan: l.Config.Compat.NIC == "scan",
 		})

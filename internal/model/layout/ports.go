@@ -46,9 +46,9 @@ func (l *Layout) DelayInto(node int, d units.Time) units.Time {
 
 // PortSpecs returns the specs of the ports of a node.
 func (l *Layout) PortSpecs(node int) []link.Port {
-	var ports []link.Port
-	for i := range l.PortEnds()[node] {
-		ports = append(ports, l.PortSpec(node, i))
+	ports := make([]link.Port, len(l.PortEnds()[node]))
+	for i := range ports {
+		ports[i] = l.PortSpec(node, i)
 	}
 	return ports
 }

@@ -33,7 +33,7 @@ func (l *Layout) Path(src, dst int) []HopLink {
 		if node < hosts || len(links) > l.Graph.Nodes() {
 			return nil
 		}
-		ports := l.Tables()[node].Set(uint16(dst))
+		ports := l.Tables()[node].Set(uint32(dst))
 		if len(ports) == 0 {
 			return nil
 		}

@@ -35,7 +35,7 @@ func (l *Layout) Switch(node int, table *route.Table) (*dataplane.SwitchSpec, er
 	ports := l.PortSpecs(node)
 	s := &dataplane.SwitchSpec{
 		Name: l.Graph.Names[node],
-		Node: uint16(node),
+		Node: uint32(node),
 		Buffer: mmu.Spec{Size: cfg.Buffer.Size, Private: cfg.Buffer.PrivatePerQueue, Cell: cfg.Buffer.Cell, Kinds: l.Kinds,
 			PerPacket: cfg.Buffer.PerPacket, Pool: cfg.Buffer.HeadroomPool, Parts: cfg.Buffer.Partitions, ChipPorts: cfg.Ports},
 		Ports: ports,

@@ -80,7 +80,7 @@ func (l *Layout) Traffic(only string) (*Traffic, error) {
 			}
 		}
 		out[at] = dataplane.Flow{
-			Start: f.Start, Size: f.Size, Src: uint16(f.Src), Dst: uint16(f.Dst), Class: f.Class, Hash: f.Hash,
+			Start: f.Start, Size: f.Size, Src: uint32(f.Src), Dst: uint32(f.Dst), Class: f.Class, Hash: f.Hash,
 			Transport: uint8(l.HostAt(int(f.Src)).Variant(name).Number),
 		}
 		t.Origin[at], t.Groups[at] = int32(origins[o.plan][f.Origin]), int32(f.Group)

@@ -86,7 +86,7 @@ func (c *Capture) Bind(g *topo.Graph, flows *dataplane.Flows, hosts []*dataplane
 	join := func(a, portA, b, portB int) {
 		if chosen[a] != nil && chosen[a][portA] && c.nodes[a] != nil {
 			c.nodes[a].ports[portA] = &port{
-				here: frame.PortMAC(uint16(a), uint16(portA)), peer: frame.PortMAC(uint16(b), uint16(portB)), peerName: g.Names[b],
+				here: frame.PortMAC(uint32(a), uint16(portA)), peer: frame.PortMAC(uint32(b), uint16(portB)), peerName: g.Names[b],
 			}
 		}
 	}
