@@ -60,7 +60,7 @@ func TestEveryNodeIsTakenOnce(t *testing.T) {
 	for round := range rounds {
 		f.active = f.active[:0]
 		for i := range int32(nodes) {
-			if round%3 == 0 || i < nodes/workers || (int(i)+round)%5 == 0 { // in two rounds of three mostly those of the first
+			if round%3 == 0 || i < nodes/workers || (int(i)+round)%5 == 0 { // in two rounds of three mostly nodes of the first worker
 				f.active = append(f.active, i)
 			}
 		}
@@ -76,7 +76,9 @@ func TestEveryNodeIsTakenOnce(t *testing.T) {
 			go func() {
 				defer wg.Done()
 				for at := w.take(); at >= 0; at = w.take() {
-					taken[f.active[at]]++
+					if taken[f.active[at]]++; taken[f.active[at]] > 1 {
+						return
+					}
 				}
 			}()
 		}

@@ -41,7 +41,7 @@ type renumbered struct {
 
 func (r renumbered) ID() uint16 { return uint16(r.node) }
 
-// IDs are the lower 16 bits of nodes, so those of a loop of neighbours can be 65534, 65535, 0, 1.
+// IDs are the lower 16 bits of nodes, so a loop of neighbours can have 65534, 65535, 0 and 1.
 func TestHandlersOfManyNodes(t *testing.T) {
 	for name, want := range map[string]string{"roundabout": deadlock.RoundEnded, "loop-breaker": deadlock.Detected, "deadlock-breaker": deadlock.Detected} {
 		e, err := deadlock.Handlers.Get(name)
