@@ -273,7 +273,7 @@ func (w *Worker) handle(s *served, m jetstream.Msg, p *slot, folder string) {
 		return
 	}
 	_ = persist(s.ctx, w.Log, m.DoubleAck)
-	if out.Kind == refused {
+	if out.Kind == refused || out.Kind == died {
 		stop()
 		sleep(s.ctx, 2*retryAfter) // another worker may take it
 	}
