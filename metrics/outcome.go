@@ -54,7 +54,7 @@ func DefaultGrouping() Grouping {
 	return Grouping{By: "workload", Sizes: []units.Bytes{10 * units.KB, 100 * units.KB, units.MB, 10 * units.MB}}
 }
 
-// measured is Measured, which is called once for each flow.
+// measured returns Measured(i), which it computes once for each flow.
 func (o *Outcome) measured(i int) bool {
 	if o.counted == nil {
 		o.counted = make([]bool, len(o.Flows.Flow))

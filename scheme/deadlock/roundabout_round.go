@@ -24,7 +24,7 @@ type raRound struct {
 	in, out   int
 	class     uint8
 	granted   uint64 // bytes granted to the upstream in total
-	invited   bool   // the upstream was told a credit, which starts its round even if it is 0
+	invited   bool   // the upstream got a credit, which starts its round even if it is 0
 	announced uint64 // part of granted that the upstream was told
 	arrived   uint64 // part of granted that was used
 	allowed   uint64 // bytes granted by the downstream in total
