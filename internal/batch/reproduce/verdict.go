@@ -89,7 +89,7 @@ func (j *Judged) final(c *Claim) bool {
 }
 
 // judgeBest judges a claim at its best point of the sweep. Points whose runs do not support
-// a verdict are considered only if there are no others.
+// a verdict are considered only if the claim is not reproduced at the others.
 func (e *Experiment) judgeBest(r *Result, c *Claim) *Judged {
 	var best *Judged
 	for _, x := range e.Scale(r.Scale).X {
@@ -116,8 +116,11 @@ func (e *Experiment) judgeBest(r *Result, c *Claim) *Judged {
 // better reports whether j is a better point than other for a claim of "can" or "up to". Of
 // two changes in the paper's direction that chance cannot explain, the larger one is better.
 func (c *Claim) better(j, other *Judged) bool {
-	if j.unusable != other.unusable {
-		return other.unusable
+	switch {
+	case j.unusable && !other.unusable:
+		return other.Verdict == NotReproduced // the claim may hold at j
+	case other.unusable && !j.unusable:
+		return j.Verdict != NotReproduced
 	}
 	paper := 1.0
 	a, b := j.Verdict.rank(), other.Verdict.rank()

@@ -340,6 +340,14 @@ func TestBestPointIsUsable(t *testing.T) {
 			t.Errorf("too few flows at %q: %s at %s (%s), want %s", few, j.Verdict, j.At, j.Reason, want)
 		}
 	}
+	// The claim fails at 1, and may hold at 2, where flows are missing: it is undecided.
+	r = with("SIH 1: 10 10", "DSH 1: 12 12", "SIH 2: 10 10", "DSH 2: 6 6")
+	for i := range r.Points {
+		r.Points[i].Values["flows"] = map[string]float64{"1": 2000, "2": 1999}[r.Points[i].X]
+	}
+	if j := e.Judge(r)[0]; j.Verdict != Inconclusive || j.At != "2" {
+		t.Errorf("fails where decided: %s at %s (%s), want inconclusive at 2", j.Verdict, j.At, j.Reason)
+	}
 }
 
 // Runs count as one only if all stored results are equal, not just one number.
