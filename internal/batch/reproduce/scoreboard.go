@@ -151,8 +151,8 @@ func bar(parts []*part) string {
 	return b.String()
 }
 
-// agreement describes the numeric parts: how many have the paper's direction, and their
-// median distance from the paper in percentage points.
+// agreement describes the numeric parts: how many have the paper's direction, as far as their
+// runs can tell, and their median distance from the paper in percentage points.
 func agreement(parts []*part) (direction, distance string) {
 	same, all := 0, 0
 	var off []float64
@@ -165,14 +165,21 @@ func agreement(parts []*part) (direction, distance string) {
 		if math.Abs(paper) <= noDirection {
 			continue
 		}
-		if all++; ours*paper > 0 {
+		if all++; p.j.Verdict.rank() <= DirectionOnly.rank() {
 			same++
 		}
 	}
-	if off == nil {
-		return "-", "-"
+	direction, distance = "-", "-"
+	if all > 0 {
+		direction = fmt.Sprintf("%d of %d", same, all)
 	}
-	return fmt.Sprintf("%d of %d", same, all), fmt.Sprintf("%.0f points", median(off))
+	if off != nil {
+		distance = fmt.Sprintf("%.0f points", median(off))
+		if distance == "1 points" {
+			distance = "1 point"
+		}
+	}
+	return direction, distance
 }
 
 func median(list []float64) float64 {

@@ -105,20 +105,21 @@ func TestAgreement(t *testing.T) {
 		ours            float64
 		verdict         Verdict
 	}{
-		{opChange, "-20", -10, Roughly},     // 10 off
-		{opChange, "-20", 5, NotReproduced}, // 25 off, the other direction
-		{opChange, "5", -2, Roughly},        // 7 off, no direction
-		{opRatio, "1.3", 29, Close},         // 1 off
-		{opValue, "30", 60, NotReproduced},  // not a change
-		{opChange, "-20", 0, ""},            // not run
+		{opChange, "-20", -10, Roughly},      // 10 off
+		{opChange, "-20", 5, NotReproduced},  // 25 off, the other direction
+		{opChange, "-20", -12, Inconclusive}, // 8 off, the interval includes zero
+		{opChange, "5", -2, Roughly},         // 7 off, no direction
+		{opRatio, "1.3", 29, Close},          // 1 off
+		{opValue, "30", 60, NotReproduced},   // not a change
+		{opChange, "-20", 0, ""},             // not run
 	} {
 		parts = append(parts, &part{j: &Judged{Claim: &Claim{Operator: c.operator, Paper: c.paper}, Value: c.ours, Verdict: c.verdict}})
 	}
-	// 1, 7, 10, 25: the median is 8.5, printed to even.
-	if direction, distance := agreement(parts); direction != "2 of 3" || distance != "8 points" {
+	// 1, 7, 8, 10, 25: the median is 8.
+	if direction, distance := agreement(parts); direction != "2 of 4" || distance != "8 points" {
 		t.Errorf("%s, %s", direction, distance)
 	}
-	if direction, distance := agreement(parts[4:]); direction != "-" || distance != "-" {
+	if direction, distance := agreement(parts[5:]); direction != "-" || distance != "-" {
 		t.Errorf("%s, %s", direction, distance)
 	}
 }

@@ -11,7 +11,7 @@ func TestStoredVerdicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range list {
-		verdicts, ran := make(map[string]int), false
+		verdicts, ran := make(map[string]int), make(map[string]bool)
 		for _, scale := range []string{Quick, Full} {
 			r, err := e.stored("../../../docs/reproduction/data", scale)
 			if err != nil {
@@ -20,7 +20,7 @@ func TestStoredVerdicts(t *testing.T) {
 			if r == nil {
 				continue
 			}
-			ran = true
+			ran[scale] = true
 			for _, j := range e.Judge(r) {
 				if j.Surprise() {
 					t.Errorf("%s, %s: %s is %s (%s), want %s", e.ID, scale, j.ID, j.Verdict, j.Ours, j.Expected)
@@ -34,8 +34,13 @@ func TestStoredVerdicts(t *testing.T) {
 			}
 		}
 		for _, c := range e.Claims {
-			if ran && verdicts[c.ID] == 0 {
+			if len(ran) > 0 && verdicts[c.ID] == 0 {
 				t.Errorf("%s: %s has no verdict", e.ID, c.ID)
+			}
+		}
+		for _, d := range e.Deviations {
+			if d.Scale != "" && !ran[d.Scale] {
+				t.Errorf("%s: the deviation of %s at scale %s has no stored runs", e.ID, d.Claim, d.Scale)
 			}
 		}
 	}
