@@ -60,17 +60,17 @@ func first(errs ...error) error {
 	return nil
 }
 
-// fits checks the numbers of hosts and switches before they are laid out. Factors are between
-// 0 and MaxHosts, so products of two do not overflow.
-func fits(hosts, switches int) error {
+// fits checks the numbers of hosts, of switches, and of switches with hosts (edges) before they
+// are laid out. Factors are between 0 and MaxHosts, so products of two do not overflow.
+func fits(hosts, switches, edges int) error {
 	if hosts < 2 {
 		return fmt.Errorf("the number of hosts is %d (expected at least 2)", hosts)
 	}
 	if hosts > MaxHosts || switches > MaxSwitches {
 		return fmt.Errorf("there are %d hosts and %d switches (expected at most %d hosts and %d switches)", hosts, switches, MaxHosts, MaxSwitches)
 	}
-	if edges := min(hosts, switches); edges*switches > maxHops {
-		return fmt.Errorf("there are %d switches, of which up to %d have hosts: too many for their routing tables (expected a product of at most %d)", switches, edges, maxHops)
+	if edges*switches > maxHops {
+		return fmt.Errorf("there are %d switches, of which %d have hosts: too many for their routing tables (expected a product of at most %d)", switches, edges, maxHops)
 	}
 	return nil
 }
@@ -83,11 +83,22 @@ func ports(kind string, n int) error {
 	return nil
 }
 
+// edges returns the number of switches with hosts.
+func (g *Graph) edges() int {
+	found := make(map[int]bool)
+	for _, l := range g.Links {
+		if l.A < g.Hosts {
+			found[l.B] = true
+		}
+	}
+	return len(found)
+}
+
 // Check returns an error for an invalid topology: duplicate names, hosts without exactly one
 // link, ports used twice or left out, racks that do not match the links, or links that cannot
 // be simulated.
 func (g *Graph) Check() error {
-	if err := fits(g.Hosts, g.Nodes()-g.Hosts); err != nil {
+	if err := fits(g.Hosts, g.Nodes()-g.Hosts, g.edges()); err != nil {
 		return err
 	}
 	if len(g.Rack) != g.Hosts || g.index == nil {

@@ -1,6 +1,7 @@
 package topo
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,8 @@ func TestRefused(t *testing.T) {
 		return p
 	}
 	noDelay := Cable{Rate: fast.Rate}
+	oneTooMany := slices.Repeat([]int{1022}, 129)
+	oneTooMany[128] = MaxHosts + 1 - 128*1022
 	for _, c := range []struct {
 		name   string
 		params any
@@ -42,7 +45,9 @@ func TestRefused(t *testing.T) {
 		{"linear", &LinearParams{2, 0, nil, slow, fast}, "the number of hosts is 0 (expected at least 2)"},
 		{"linear", &LinearParams{60000, 1, nil, slow, fast}, "switches is 60000, which is too large (expected 1 to 16383)"},
 		{"linear", &LinearParams{16383, 9, nil, slow, fast}, "there are 147447 hosts and 16383 switches (expected at most 131072 hosts and 16383 switches)"},
-		{"linear", &LinearParams{12000, 1, nil, slow, fast}, "there are 12000 switches, of which up to 12000 have hosts: too many for their routing tables"},
+		{"linear", &LinearParams{12000, 1, nil, slow, fast}, "there are 12000 switches, of which 12000 have hosts: too many for their routing tables"},
+		{"linear", &LinearParams{16384, 1, nil, slow, fast}, "switches is 16384, which is too large (expected 1 to 16383)"},
+		{"linear", &LinearParams{129, 0, oneTooMany, slow, fast}, "there are 131073 hosts and 129 switches (expected at most 131072 hosts"},
 		{"leaf-spine", &LeafSpineParams{0, 1, 1, 0, slow, fast}, "leaves is 0"},
 		{"leaf-spine", &LeafSpineParams{2, 0, 1, 0, slow, fast}, "spines is 0"},
 		{"leaf-spine", &LeafSpineParams{2, 1, 0, 0, slow, fast}, "hosts_per_leaf is 0"},
@@ -100,6 +105,36 @@ func TestRefused(t *testing.T) {
 		}
 		if _, err = e.New(c.params); err == nil || !strings.HasPrefix(err.Error(), c.want) || !strings.HasSuffix(err.Error(), ")") {
 			t.Errorf("%s %+v:\ngot  %v\nwant %s", c.name, c.params, err, c.want)
+		}
+	}
+}
+
+// The largest fabrics are accepted: the most hosts and the most switches, and routing tables for
+// those with hosts only.
+func TestLimits(t *testing.T) {
+	most := slices.Repeat([]int{1022}, 129)
+	most[128] = MaxHosts - 128*1022
+	for _, c := range []struct {
+		name            string
+		params          any
+		hosts, switches int
+	}{
+		{"linear", &LinearParams{129, 0, most, slow, fast}, 131_072, 129},
+		{"linear", &LinearParams{16383, 0, append(slices.Repeat([]int{1}, 8192), make([]int, 8191)...), slow, fast}, 8192, 16_383},
+		{"fat-tree", &FatTreeParams{114, 20, slow, fast}, 129_960, 16_245},
+		{"two-dc", &TwoDCParams{50, 26, slow, fast, fast, fast, Cable{}}, 65_000, 6252},
+	} {
+		e, err := Topologies.Get(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := e.New(c.params)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := g.Nodes() - g.Hosts; g.Hosts != c.hosts || got != c.switches {
+			t.Errorf("%s: %d hosts and %d switches, want %d and %d", c.name, g.Hosts, got, c.hosts, c.switches)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func newClos3(params any) (*Graph, error) {
 		p.HostLink.Check("host_link"), p.AggLink.Check("agg_link"), p.CoreLink.Check("core_link"),
 	)
 	if err == nil {
-		err = first(fits(p.ToRs*p.HostsPerToR, p.ToRs+p.Aggs+p.Cores), ports("a ToR", p.HostsPerToR+p.Aggs),
+		err = first(fits(p.ToRs*p.HostsPerToR, p.ToRs+p.Aggs+p.Cores, p.ToRs), ports("a ToR", p.HostsPerToR+p.Aggs),
 			ports("an aggregation switch", p.ToRs+p.Cores))
 	}
 	if err != nil {

@@ -37,7 +37,7 @@ func newCustom(params any) (*Graph, error) {
 	case len(p.Switches) == 0:
 		return nil, fmt.Errorf("switches has no names (expected at least 1)")
 	}
-	if err := first(p.Link.Check("link"), fits(len(p.Hosts), len(p.Switches))); err != nil {
+	if err := first(p.Link.Check("link"), fits(len(p.Hosts), len(p.Switches), 0)); err != nil {
 		return nil, err
 	}
 	b, err := p.nodes()
@@ -53,7 +53,7 @@ func newCustom(params any) (*Graph, error) {
 		}
 	}
 	g := b.Done()
-	return g, first(p.checkNodeNames(g), p.groups(g))
+	return g, first(fits(g.Hosts, len(p.Switches), g.edges()), p.checkNodeNames(g), p.groups(g))
 }
 
 // nodes adds hosts and switches.

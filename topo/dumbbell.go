@@ -21,7 +21,7 @@ func newDumbbell(params any) (*Graph, error) {
 		p.HostLink.Check("host_link"), p.Trunk.Check("trunk"),
 	)
 	if err == nil {
-		err = first(fits(p.Left+p.Right, 2), ports("a switch", max(p.Left, p.Right)+p.Trunks))
+		err = first(fits(p.Left+p.Right, 2, 2), ports("a switch", max(p.Left, p.Right)+p.Trunks))
 	}
 	if err != nil {
 		return nil, err

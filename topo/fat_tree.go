@@ -26,7 +26,9 @@ func (p *FatTreeParams) perEdge() int {
 	return p.HostsPerEdge
 }
 
-func (p *FatTreeParams) hosts() int { return p.K * p.K / 2 * p.perEdge() }
+func (p *FatTreeParams) edges() int { return p.K * p.K / 2 }
+
+func (p *FatTreeParams) hosts() int { return p.edges() * p.perEdge() }
 
 // switches returns the number of switches: k edge and aggregation switches per pod, and the
 // cores.
@@ -49,7 +51,7 @@ func newFatTree(params any) (*Graph, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	if err := fits(p.hosts(), p.switches()); err != nil {
+	if err := fits(p.hosts(), p.switches(), p.edges()); err != nil {
 		return nil, err
 	}
 	b := NewLayout(p.hosts())

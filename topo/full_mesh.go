@@ -21,7 +21,7 @@ func newFullMesh(params any) (*Graph, error) {
 		p.HostLink.Check("host_link"), p.FabricLink.Check("fabric_link"),
 	)
 	if err == nil {
-		err = first(fits(p.Switches*p.HostsPerSwitch, p.Switches), ports("a switch", p.HostsPerSwitch+p.Switches-1))
+		err = first(fits(p.Switches*p.HostsPerSwitch, p.Switches, p.Switches), ports("a switch", p.HostsPerSwitch+p.Switches-1))
 	}
 	if err != nil {
 		return nil, err

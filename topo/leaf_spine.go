@@ -67,7 +67,7 @@ func newLeafSpine(params any) (*Graph, error) {
 	}
 	spines, err := p.spines()
 	if err == nil {
-		err = first(fits(p.Leaves*p.HostsPerLeaf, p.Leaves+spines), ports("a leaf", p.HostsPerLeaf+spines))
+		err = first(fits(p.Leaves*p.HostsPerLeaf, p.Leaves+spines, p.Leaves), ports("a leaf", p.HostsPerLeaf+spines))
 	}
 	if err != nil {
 		return nil, err

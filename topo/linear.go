@@ -45,11 +45,13 @@ func newLinear(params any) (*Graph, error) {
 			return nil, err
 		}
 	}
-	list, hosts := p.perSwitch(), 0
+	list, hosts, edges := p.perSwitch(), 0, 0
 	for _, n := range list {
-		hosts += n
+		if hosts += n; n > 0 {
+			edges++
+		}
 	}
-	if err := fits(hosts, p.Switches); err != nil {
+	if err := fits(hosts, p.Switches, edges); err != nil {
 		return nil, err
 	}
 	b := NewLayout(hosts)

@@ -103,7 +103,7 @@ func (p *RailParams) check() error {
 		below /= p.SpineGroups
 	}
 	return first(
-		fits(min(p.Segments*p.Servers, MaxHosts+1)*p.Rails, p.Segments*p.Rails+p.Spines+p.Cores),
+		fits(min(p.Segments*p.Servers, MaxHosts+1)*p.Rails, p.Segments*p.Rails+p.Spines+p.Cores, p.Segments*p.Rails),
 		ports("a leaf", p.Servers+group*p.Cables), ports("a spine", below*p.Cables+p.Cores/p.Planes),
 		ports("a core", p.Spines/p.Planes),
 	)

@@ -22,7 +22,7 @@ func newRing(params any) (*Graph, error) {
 		p.HostLink.Check("host_link"), p.FabricLink.Check("fabric_link"),
 	)
 	if err == nil {
-		err = fits(p.Switches*p.HostsPerSwitch, p.Switches)
+		err = fits(p.Switches*p.HostsPerSwitch, p.Switches, p.Switches)
 	}
 	if err != nil {
 		return nil, err

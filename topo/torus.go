@@ -27,7 +27,7 @@ func newTorus(params any) (*Graph, error) {
 		p.HostLink.Check("host_link"), p.FabricLink.Check("fabric_link"),
 	)
 	if err == nil {
-		err = fits(p.Rows*p.Columns*p.HostsPerSwitch, p.Rows*p.Columns)
+		err = fits(p.Rows*p.Columns*p.HostsPerSwitch, p.Rows*p.Columns, p.Rows*p.Columns)
 	}
 	if err != nil {
 		return nil, err

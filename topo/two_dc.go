@@ -38,7 +38,7 @@ func newTwoDC(params any) (*Graph, error) {
 		err = first(err, p.RelayLink.Check("relay_link"))
 	}
 	if err == nil {
-		err = first(fits(2*tree.hosts(), 2*tree.switches()+edge), ports("a DCI switch", p.K*p.K/4+1))
+		err = first(fits(2*tree.hosts(), 2*tree.switches()+edge, 2*tree.edges()), ports("a DCI switch", p.K*p.K/4+1))
 	}
 	if err != nil {
 		return nil, err

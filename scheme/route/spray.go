@@ -10,16 +10,27 @@ import (
 // port.
 type spray struct {
 	table *Table
-	turns []uint32 // by destination: turn of data, turn of replies
+	seed  uint32
+	turns []*turns // by destination, in chunks: hosts that get nothing here need no memory
 }
 
+// turns has the next port of data and of replies for each of 64 destinations.
+type turns [64][2]uint32
+
 func newSpray(_ any, env Env) (Router, error) {
-	r := &spray{table: env.Table, turns: make([]uint32, 2*len(env.Table.Homes))}
-	for i := range r.turns {
+	return &spray{table: env.Table, seed: uint32(env.Seed), turns: make([]*turns, (len(env.Table.Homes)+63)/64)}, nil
+}
+
+// chunk returns a new chunk of turns.
+func (r *spray) chunk(i int) *turns {
+	c := new(turns)
+	for k := range c {
 		// Destinations and switches start at different ports.
-		r.turns[i] = Mix(uint32(env.Seed) ^ uint32(i))
+		at := 2 * uint32(len(c)*i+k)
+		c[k] = [2]uint32{Mix(r.seed ^ at), Mix(r.seed ^ (at + 1))}
 	}
-	return r, nil
+	r.turns[i] = c
+	return c
 }
 
 // Replace implements Router.
@@ -34,9 +45,13 @@ func (r *spray) Route(_ units.Time, _ int, p *packet.Packet) int {
 	if len(ports) == 0 {
 		return -1
 	}
-	turn := &r.turns[2*int(p.Dst())]
+	c := r.turns[p.Dst()/64]
+	if c == nil {
+		c = r.chunk(int(p.Dst() / 64))
+	}
+	turn := &c[p.Dst()%64][0]
 	if p.Kind() != packet.Data {
-		turn = &r.turns[2*int(p.Dst())+1]
+		turn = &c[p.Dst()%64][1]
 	}
 	*turn++
 	return int(ports[*turn%uint32(len(ports))])

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/topo"
 )
 
 // Fabric is a topology file. Nodes are numbered from 0; nodes that are not switches are
@@ -23,8 +24,7 @@ type Link struct {
 	ErrorRate float64
 }
 
-// maxNodes is the limit of node numbers in a packet.
-const maxNodes = 1<<16 - 1
+const maxNodes = topo.MaxHosts + topo.MaxSwitches
 
 // parseFabric parses a topology file. Its header has three numbers (nodes, switches, links)
 // or four (nodes, switches, ToRs, links). Two further numbers, the rates of host and switch

@@ -73,7 +73,7 @@ func TestMistakes(t *testing.T) {
 		{fabric, "3 1 2\n2\n0 2 1Gbps 1us 0\n", "f.txt:4:1: the file ends early (expected 2 links"},
 		{fabric, "3 1 1\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", "f.txt:4:1: more links than the 1 in the header"},
 		{fabric, "4 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", "f.txt:1:1: there are 4 nodes, but host 3 has no link"},
-		{fabric, "65536 1 1\n2\n0 2 1Gbps 1us 0\n", `f.txt:1:1: number of nodes is "65536" (expected a whole number from 1 to 65535)`},
+		{fabric, "147456 1 1\n2\n0 2 1Gbps 1us 0\n", `f.txt:1:1: number of nodes is "147456" (expected a whole number from 1 to 147455)`},
 		{fabric, "3 1 1 2 1 -4\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", `f.txt:1:11: header is "-4" (expected a number of at least 0)`},
 		{flows, "1 1\n0 1 3 100 10 0\n", "f.txt:1:3: the first line has 2 fields (expected 1"},
 		{flows, "1\n0 1 3 100 10 .\n", `f.txt:2:14: start is "." (expected seconds`},

@@ -98,7 +98,7 @@ func (p *picture) describe(node, text string) {
 }
 
 // figure returns the picture.
-func (p *picture) figure() *report.Figure {
+func (p *picture) figure() report.Block {
 	for i, l := range p.graph.Links {
 		for _, d := range []*plot.Direction{&p.net.Links[i].AB, &p.net.Links[i].BA} {
 			s := p.all[d]
@@ -110,7 +110,7 @@ func (p *picture) figure() *report.Figure {
 			d.Values = append([]float64{s.worst}, d.Values...)
 		}
 	}
-	return &report.Figure{Name: "topology", Plot: p.net}
+	return runreport.Drawing(p.net)
 }
 
 // short cuts a title that does not fit into a line of a small screen.

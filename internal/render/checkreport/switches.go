@@ -136,7 +136,7 @@ func merged(list []*rules.Report) []*same {
 }
 
 // drawn returns the picture of the fabric.
-func drawn(made *convert.Imported, survey *check.Survey, r *check.SwitchReport, found []*same) *report.Figure {
+func drawn(made *convert.Imported, survey *check.Survey, r *check.SwitchReport, found []*same) report.Block {
 	p := newPicture(survey.Graph, survey.Config.Topology.Name, 0, severities)
 	ports := make(map[string][]convert.Port) // by switch
 	for _, port := range made.Ports {

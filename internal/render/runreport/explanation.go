@@ -58,7 +58,7 @@ func (r *Run) answer(use *schemes) ([]report.Section, error) {
 			sec.Add(report.Paragraph("Run the scenario with `--explain` to see why."))
 		}
 	}
-	sec.Add(&report.Figure{Name: "topology", Plot: r.network(list, pools, use, r.why)})
+	sec.Add(Drawing(r.network(list, pools, use, r.why)))
 	for _, f := range use.Faults {
 		sec.Add(report.Paragraph("Fault: " + f.text(r.Summary.End) + "."))
 	}

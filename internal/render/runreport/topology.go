@@ -85,6 +85,18 @@ func Arrange(n *plot.Network, topology string, columns int) {
 	}
 }
 
+// maxDrawn is the maximum number of links in a drawing. A drawing of that many has about 3 MB.
+const maxDrawn = 10_000
+
+// Drawing returns the figure of a fabric, or a sentence if it has too many links to draw.
+func Drawing(n *plot.Network) report.Block {
+	if len(n.Links) > maxDrawn {
+		return report.Paragraph(fmt.Sprintf("The fabric is not drawn: it has %s links (expected at most %s).",
+			units.Thousands(uint64(len(n.Links))), units.Thousands(maxDrawn)))
+	}
+	return &report.Figure{Name: "topology", Plot: n}
+}
+
 // network returns the drawing of the fabric.
 func (r *Run) network(list []direction, pools []pool, use *schemes, e *explain.Explanation) *plot.Network {
 	n := &plot.Network{Title: "Where traffic was paused"}

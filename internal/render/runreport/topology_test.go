@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -196,5 +197,17 @@ func TestLargePage(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)
 		}
+	}
+}
+
+// A fabric with too many links is not drawn: its page would take minutes to open.
+func TestLargeFabricIsNotDrawn(t *testing.T) {
+	n := &plot.Network{Links: make([]plot.Link, 10_000)}
+	if _, ok := Drawing(n).(*report.Figure); !ok {
+		t.Errorf("10,000 links: %v, want a figure", Drawing(n))
+	}
+	n.Links = make([]plot.Link, 10_001)
+	if got, want := Drawing(n), report.Paragraph("The fabric is not drawn: it has 10,001 links (expected at most 10,000)."); !reflect.DeepEqual(got, want) {
+		t.Errorf("10,001 links: %v, want %v", got, want)
 	}
 }
