@@ -10,6 +10,7 @@ import (
 
 // full is a switch whose shared segment has no room; frames are stored in the reserve.
 type full struct {
+	sent int
 	Switch
 	ledger   *mmu.Ledger
 	headroom units.Bytes
@@ -39,6 +40,26 @@ func TestBarrierWithoutSharedBuffer(t *testing.T) {
 		took, ok := h.insert(0, &packet.Packet{Size: barrierSize})
 		if took != c.took || ok != c.ok {
 			t.Errorf("headroom of %d B, %d B lent to %d: took %d B, %t; want %d B, %t", c.headroom, c.lent, c.by, took, ok, c.took, c.ok)
+		}
+	}
+}
+
+func (f *full) Send(units.Time, int, *packet.Packet, packet.Ext) { f.sent++ }
+
+// Here 1,000 B of the shared segment are kept for replies, so credit uses only what is free
+// beyond that. A loop without credit for its longest frame may use more, up to one such frame.
+func TestCreditWithLittleRoom(t *testing.T) {
+	for _, c := range []struct {
+		free          units.Bytes
+		left, granted uint64 // credit before, new credit
+	}{{5000, 1500, 4000}, {1300, 1500, 300}, {900, 1500, 0}, {900, 1499, 900}, {5000, 1499, 1500}, {5000, 0, 1500}, {0, 0, 0}} {
+		s := &full{ledger: mmu.NewLedger(mmu.Spec{Ports: 2, Size: 16000, Shared: 16000})}
+		s.SetAside(16000-c.free, mmu.Shared)
+		h := roundabout{s: s, frame: 1500}
+		h.round = raRound{on: true, invited: true, longest: 1500, floor: 1000, owed: 4000, granted: c.left, announced: c.left}
+		h.grant(0)
+		if got := h.round.granted - c.left; got != c.granted || s.sent != int(min(1, c.granted)) {
+			t.Errorf("%d B free, credit for %d B: %d B more in %d frames, want %d B", c.free, c.left, got, s.sent, c.granted)
 		}
 	}
 }

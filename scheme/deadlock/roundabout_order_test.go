@@ -96,18 +96,23 @@ func (w *orderWatch) Departed(now units.Time, port int, p *packet.Packet) {
 	w.hook.Departed(now, port, p)
 }
 
-// clearing is a switch that notes the flows whose marks are cleared when a round is given up.
+// clearing is a switch that notes the flows whose marks are cleared when a round is given up, and
+// counts frames that keep theirs.
 type clearing struct {
 	recorder
-	lost map[uint32]bool
+	lost  map[uint32]bool
+	stray *int
 }
 
 func (c clearing) DropWhere(now units.Time, port int, class uint8, match func(*packet.Packet) bool) int {
 	return c.Switch.DropWhere(now, port, class, func(p *packet.Packet) bool {
 		marked := p.Flags&packet.Marked != 0
 		dropped := match(p)
-		if marked && p.Flags&packet.Marked == 0 {
+		switch {
+		case marked && p.Flags&packet.Marked == 0:
 			c.lost[p.Flow] = true
+		case marked:
+			*c.stray++
 		}
 		return dropped
 	})
@@ -128,7 +133,7 @@ func lostCredits(seeds []int) (given, reported, disordered int, err error) {
 		net.PFC.Ordered = true
 		net.Timeout = 50 * units.Millisecond // an ACK that finds no room in a buffer is lost
 		net.Deadlock = func(node int, s deadlock.Switch) (deadlock.Handler, error) {
-			h, err := e.New(p, clearing{recorder{s, node, &list}, lost})
+			h, err := e.New(p, clearing{recorder{s, node, &list}, lost, &stray})
 			w := &orderWatch{Handler: h, hook: h.(deadlock.Hook), node: node, list: &list, displaced: make(map[uint32]bool), lost: lost, stray: &stray, injected: &injected}
 			if node == size+seed%size {
 				w.deaf = 1 + seed%7

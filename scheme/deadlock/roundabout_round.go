@@ -340,8 +340,8 @@ func (h *roundabout) hold(now units.Time, in int) {
 }
 
 // repay resumes queues whose headroom is free again. While the shared segment is nearly full they
-// wait for room, but no longer than a round without progress: what fills it may be frames of
-// other classes that wait for these queues.
+// wait for room, because replies need it too. If frames of other classes are stored, they wait no
+// longer than a round without progress: those frames may wait for these queues.
 func (h *roundabout) repay(now units.Time) {
 	if h.borrowed == 0 {
 		return
@@ -361,12 +361,25 @@ func (h *roundabout) repay(now units.Time) {
 		case b.repaid == units.Never:
 			b.repaid = now
 		}
-		if b.repaid != units.Never && (!h.scarce() || now-b.repaid >= h.params.Timeout) || q.Total() == 0 {
+		if b.repaid != units.Never && (!h.scarce() || now-b.repaid >= h.params.Timeout && h.others(class)) || q.Total() == 0 {
 			b.on = false
 			h.borrowed--
 			h.hold(now, in)
 		}
 	}
+}
+
+// others reports whether shared bytes belong to lossless classes other than this one.
+func (h *roundabout) others(class uint8) bool {
+	v := h.s.View()
+	for in := range h.off {
+		for other := range h.lossless.All() {
+			if other != class && v.In(in, other, mmu.Shared) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // atHome follows the return of the switch's own barrier to the head of its queue.

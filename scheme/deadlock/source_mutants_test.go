@@ -13,6 +13,7 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 	explored, detects := tests("TestElectionExplored"), tests("TestRoundaboutDetectsWhatIs")
 	concurrent, loops := tests("TestRoundaboutConcurrentLoops"), tests("TestRoundaboutMutantOfNothing")
 	order := []string{"-tags=deep", "-run=^TestDeepRoundaboutOrder$", "."}
+	marks := tests("TestRoundaboutOrderEndsWithAGivenUpRound")
 	mesh := []string{"-tags=deep", "-run=^TestDeepRoundaboutInAMeshOfLoops$", "../../run"}
 	classes := []string{"-run=^TestRoundaboutInAMeshOfClasses$", "../../run"}
 	for _, m := range []struct {
@@ -26,17 +27,18 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 		{"locks never expire", "roundabout.overdue", "h.lock.on && h.lock.until <= now", "false", concurrent},
 		{"only one candidate asks", "roundabout.overdue", "\t\t\th.askAnother(now)\n", "\t\t\th.askAgain(now, l.in, l.class)\n", concurrent},
 		{"headroom is returned late", "roundabout.repay", "q.Reserve != 0 || h.unused(b.by, class) < 0:", "q.Reserve+q.Headroom != 0:", concurrent},
-		{"lent queues wait for room for ever", "roundabout.repay", "(!h.scarce() || now-b.repaid >= h.params.Timeout)", "!h.scarce()", classes},
+		{"lent queues wait for room for ever", "roundabout.repay", "(!h.scarce() || now-b.repaid >= h.params.Timeout && h.others(class))", "!h.scarce()", classes},
+		{"lent queues never wait long for room", "roundabout.repay", " && h.others(class)", "", tests("TestRoundaboutGoesOnWithLittleRoom")},
 		{"a check does not wait for the barrier", "roundabout.check", "case at > 0 && r.home:", "case at > 0:", loops},
 		{"there is only one round", "roundabout.again", "!open && l.rounds >= h.params.Rounds", "!open", loops},
 		{"frames that missed their exit do not move on", "roundabout.Departing", "r.home && !r.moving || r.stopped", "r.home", mesh},
 		{"lent headroom is not passed on", "roundabout.endLoan", "own, h.floor()+h.params.Redundant", "own, 1<<40", mesh},
 		{"a locked queue is resumed", "roundabout.locks", "\th.hold(now, in)\n", "", mesh},
-		{"a round may run out of credit", "roundabout.grant", "r.granted-r.arrived < uint64(r.longest)", "false", tests("TestRoundaboutGoesOnWithLittleRoom")},
+		{"a round may run out of credit", "roundabout.grant", "r.granted-r.arrived < uint64(r.longest)", "false", tests("TestCreditWithLittleRoom")},
 		{"a round without room does not start", "roundabout.grant", "!r.invited || ", "", order},
 		{"lent headroom holds no barrier", "roundabout.insert", "+h.loans(r.in, r.class)", "", tests("TestBarrierWithoutSharedBuffer")},
 		{"rounds never time out", "roundabout.roundOverdue", "now-r.moved < patience", "r.on", tests("TestRoundaboutGivenUp")},
-		{"marks outlive a round that is given up", "roundabout.roundOverdue", "p.Flags &^= packet.Marked\n", "", order},
+		{"marks outlive a round that is given up", "roundabout.roundOverdue", "p.Flags &^= packet.Marked\n", "", marks},
 		{"frames that missed their exit are not counted", "roundabout.roundOverdue", "lost := r.displaced", "lost := int64(0)", order},
 		{"marked frames that arrive later keep their mark", "roundabout.Arriving", "if p.Flags&packet.Marked != 0 { //", "if false { //", order},
 		{"marked frames that arrive later are not awaited", "roundabout.roundOverdue", "h.s.ArmIngress(r.in, packet.MaskOf(r.class))", "", order},

@@ -106,8 +106,9 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 						t.Errorf("victim %+v, paused for %d", v, cost)
 					}
 				}
-				if c.Worst.Queue > c.Worst.Threshold || c.Worst.FilledBytes < c.Worst.Queue {
-					t.Errorf("the pausing queue had %d B, threshold %d B; %d B of its frames are known", c.Worst.Queue, c.Worst.Threshold, c.Worst.FilledBytes)
+				// The frame that causes the pause is in the queue, but not counted in Queue.
+				if w := c.Worst; w.Queue > w.Threshold || w.FilledBytes < w.Queue || w.FilledBytes > w.Queue+2000 {
+					t.Errorf("the pausing queue had %d B, threshold %d B; %d B of its frames are known", w.Queue, w.Threshold, w.FilledBytes)
 				}
 			},
 		},
