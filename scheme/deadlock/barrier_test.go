@@ -48,18 +48,24 @@ func (f *full) Send(units.Time, int, *packet.Packet, packet.Ext) { f.sent++ }
 
 // Here 1,000 B of the shared segment are kept for replies, so credit uses only what is free
 // beyond that. A loop without credit for its longest frame may use more, up to one such frame.
+// The first credit invites the upstream to the round, so it is sent even if it is 0.
 func TestCreditWithLittleRoom(t *testing.T) {
 	for _, c := range []struct {
 		free          units.Bytes
 		left, granted uint64 // credit before, new credit
-	}{{5000, 1500, 4000}, {1300, 1500, 300}, {900, 1500, 0}, {900, 1499, 900}, {5000, 1499, 1500}, {5000, 0, 1500}, {0, 0, 0}} {
+		invited       bool
+		sent          int
+	}{
+		{5000, 1500, 4000, true, 1}, {1300, 1500, 300, true, 1}, {900, 1500, 0, true, 0}, {900, 1499, 900, true, 1},
+		{5000, 1499, 1500, true, 1}, {5000, 0, 1500, true, 1}, {0, 0, 0, true, 0}, {0, 0, 0, false, 1},
+	} {
 		s := &full{ledger: mmu.NewLedger(mmu.Spec{Ports: 2, Size: 16000, Shared: 16000})}
 		s.SetAside(16000-c.free, mmu.Shared)
 		h := roundabout{s: s, frame: 1500}
-		h.round = raRound{on: true, invited: true, longest: 1500, floor: 1000, owed: 4000, granted: c.left, announced: c.left}
+		h.round = raRound{on: true, invited: c.invited, longest: 1500, floor: 1000, owed: 4000, granted: c.left, announced: c.left}
 		h.grant(0)
-		if got := h.round.granted - c.left; got != c.granted || s.sent != int(min(1, c.granted)) {
-			t.Errorf("%d B free, credit for %d B: %d B more in %d frames, want %d B", c.free, c.left, got, s.sent, c.granted)
+		if got := h.round.granted - c.left; got != c.granted || s.sent != c.sent {
+			t.Errorf("%d B free, credit for %d B, invited %t: %d B more in %d frames, want %d B in %d", c.free, c.left, c.invited, got, s.sent, c.granted, c.sent)
 		}
 	}
 }

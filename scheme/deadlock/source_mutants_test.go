@@ -13,7 +13,7 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 	explored, detects := tests("TestElectionExplored"), tests("TestRoundaboutDetectsWhatIs")
 	concurrent, loops := tests("TestRoundaboutConcurrentLoops"), tests("TestRoundaboutMutantOfNothing")
 	order := []string{"-tags=deep", "-run=^TestDeepRoundaboutOrder$", "."}
-	marks := tests("TestRoundaboutOrderEndsWithAGivenUpRound")
+	credit, marks := tests("TestCreditWithLittleRoom"), tests("TestRoundaboutOrderEndsWithAGivenUpRound")
 	mesh := []string{"-tags=deep", "-run=^TestDeepRoundaboutInAMeshOfLoops$", "../../run"}
 	classes := []string{"-run=^TestRoundaboutInAMeshOfClasses$", "../../run"}
 	for _, m := range []struct {
@@ -34,8 +34,8 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 		{"frames that missed their exit do not move on", "roundabout.Departing", "r.home && !r.moving || r.stopped", "r.home", mesh},
 		{"lent headroom is not passed on", "roundabout.endLoan", "own, h.floor()+h.params.Redundant", "own, 1<<40", mesh},
 		{"a locked queue is resumed", "roundabout.locks", "\th.hold(now, in)\n", "", mesh},
-		{"a round may run out of credit", "roundabout.grant", "r.granted-r.arrived < uint64(r.longest)", "false", tests("TestCreditWithLittleRoom")},
-		{"a round without room does not start", "roundabout.grant", "!r.invited || ", "", order},
+		{"a round may run out of credit", "roundabout.grant", "r.granted-r.arrived < uint64(r.longest)", "false", credit},
+		{"a round without room does not start", "roundabout.grant", "!r.invited || ", "", credit},
 		{"lent headroom holds no barrier", "roundabout.insert", "+h.loans(r.in, r.class)", "", tests("TestBarrierWithoutSharedBuffer")},
 		{"rounds never time out", "roundabout.roundOverdue", "now-r.moved < patience", "r.on", tests("TestRoundaboutGivenUp")},
 		{"marks outlive a round that is given up", "roundabout.roundOverdue", "p.Flags &^= packet.Marked\n", "", marks},
