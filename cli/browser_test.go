@@ -18,6 +18,15 @@ func writeText(t *testing.T, path, text string) {
 	}
 }
 
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
 // Pages of a run, a comparison, checks and an index work in a browser: zoom, search, sorting and
 // filters, on large and small screens, light and dark, without errors.
 func TestPagesInBrowser(t *testing.T) {

@@ -72,8 +72,6 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	a := &app{out: stdout, err: stderr}
 	root := a.root()
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
@@ -111,6 +109,8 @@ func (a *app) root() *cobra.Command {
 			return cmd.Help()
 		},
 	}
+	root.SetOut(a.out) // before usage adds the command completion, which keeps the writer
+	root.SetErr(a.err)
 	flagsBeforeCommand(root)
 	root.AddCommand(
 		a.runCommand(), a.demoCommand(), a.liveCommand(), a.sweepCommand(), a.compareCommand(), a.tuneCommand(), a.plotCommand(), a.reportCommand(), a.explainCommand(), a.exportCommand(), a.reproduceCommand(), a.workerCommand(),

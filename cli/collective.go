@@ -58,7 +58,7 @@ See docs/training.md for operations and algorithms.`,
 	s.StringVar(&f.operation.Placement, "placement", "packed", "`GPUS` of the ranks: packed, spread, random, or numbers such as \"0-7 16\"")
 	f.registerChanges(cmd)
 	a.simulationFlags(cmd)
-	completeFlag(cmd, "preset", topo.RailPresets())
+	completeFlag(cmd, "preset", topo.RailPresets)
 	return cmd
 }
 

@@ -56,3 +56,20 @@ func TestSweepLine(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestWorkersLine(t *testing.T) {
+	for _, c := range []struct {
+		workers int
+		want    string
+	}{
+		{0, "30 of 100 points (10 reused), no workers; start xoff worker nats://127.0.0.1:4222"},
+		// 20 points in 2 min, a quarter of the work: the rest takes three times as long
+		{1, "30 of 100 points (10 reused), 1 worker (8 at a time), 10 points/min, about 6m0s left"},
+		{3, "30 of 100 points (10 reused), 3 workers (8 at a time), 10 points/min, about 6m0s left"},
+	} {
+		p := sweep.Progress{Done: 30, Total: 100, Reused: 10, Share: 0.25}
+		if got := workersLine(p, 2*time.Minute, c.workers, 8, "nats://127.0.0.1:4222"); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

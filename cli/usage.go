@@ -141,23 +141,23 @@ func flagError(cmd *cobra.Command, err error) error {
 // complete registers shell completion for a command's flags and arguments.
 func complete(cmd *cobra.Command) {
 	for _, s := range scenario.Shorthands {
-		completeFlag(cmd, s.Flag, schemeNames(s.Kind()))
+		completeFlag(cmd, s.Flag, func() []string { return schemeNames(s.Kind()) })
 	}
 	completeWords(cmd, "metric", sweep.Candidates)
 	completeWords(cmd, "y", sweep.Candidates)
-	completeFlag(cmd, "kind", chart.Kinds)
-	completeFlag(cmd, "log", chart.Logs)
-	completeFlag(cmd, "format", plotFormats)
+	completeFlag(cmd, "kind", func() []string { return chart.Kinds })
+	completeFlag(cmd, "log", func() []string { return chart.Logs })
+	completeFlag(cmd, "format", func() []string { return plotFormats })
 	completePaths(cmd, "set")
 	completePaths(cmd, "vary")
-	completeFlag(cmd, "invariants", run.InvariantModes())
-	completeFlag(cmd, "engine", run.Engines())
+	completeFlag(cmd, "invariants", run.InvariantModes)
+	completeFlag(cmd, "engine", run.Engines)
 	if cmd.Name() == "headroom" {
-		completeFlag(cmd, "chip", chipNames())
+		completeFlag(cmd, "chip", chipNames)
 	} else {
 		completeChips(cmd)
 	}
-	completeFlag(cmd, "scale", []string{reproduce.Quick, reproduce.Full})
+	completeFlag(cmd, "scale", func() []string { return []string{reproduce.Quick, reproduce.Full} })
 	switch cmd.Name() {
 	case "check":
 		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -220,12 +220,12 @@ func completeChips(cmd *cobra.Command) {
 	})
 }
 
-func completeFlag(cmd *cobra.Command, flag string, values []string) {
+func completeFlag(cmd *cobra.Command, flag string, values func() []string) {
 	if cmd.Flags().Lookup(flag) == nil {
 		return
 	}
 	err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return values, cobra.ShellCompDirectiveNoFileComp
+		return values(), cobra.ShellCompDirectiveNoFileComp
 	})
 	if err != nil {
 		panic(fmt.Sprintf("cli: %v", err)) // registered twice
@@ -284,16 +284,13 @@ func experimentNames() []string {
 // is empty.
 func schemeNames(kind string) []string {
 	var names []string
-	for _, k := range scenario.Kinds() {
-		if kind == "" {
+	if kind == "" {
+		for _, k := range scenario.Kinds() {
 			names = append(names, k.Name)
-			continue
 		}
-		for _, s := range k.Schemes {
-			if k.Name == kind {
-				names = append(names, s.Name+"\t"+s.Doc)
-			}
-		}
+	}
+	for _, s := range scenario.SchemesOf(kind) {
+		names = append(names, s.Name+"\t"+s.Doc)
 	}
 	return names
 }

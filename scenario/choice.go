@@ -23,16 +23,11 @@ func Choose(kind, name string) (Choice, error) {
 // which is also its key in scenarios.
 func findScheme(kind, name string) (Scheme, error) {
 	var names []string
-	for _, k := range Kinds() {
-		if k.Name != kind {
-			continue
+	for _, s := range SchemesOf(kind) {
+		if s.Name == name {
+			return s, nil
 		}
-		for _, s := range k.Schemes {
-			if s.Name == name {
-				return s, nil
-			}
-			names = append(names, s.Name)
-		}
+		names = append(names, s.Name)
 	}
 	return Scheme{}, registry.Unknown(kind, name, names)
 }

@@ -34,33 +34,57 @@ type Scheme struct {
 	Params           func() any // returns the default parameters; nil if the scheme has none
 }
 
-// Kinds returns all plug points with their schemes.
-func Kinds() []Kind {
-	return []Kind{
-		kindOf(topo.Topologies), kindOf(buffer.Policies), kindOf(flowctl.Schemes), kindOf(deadlock.Handlers), kindOf(sched.Schedulers),
-		kindOf(mark.Markers), kindOf(route.Routers), kindOf(cc.Algorithms), kindOf(workload.Generators), kindOf(probe.Kinds), sizesKind(),
-	}
+// plugPoint is the name of a table of schemes and a function that reads the table.
+type plugPoint struct {
+	name    string
+	schemes func() []Scheme
 }
 
-// sizesKind returns the tables of flow sizes.
-func sizesKind() Kind {
-	k := Kind{Name: "sizes"}
+var plugPoints = []plugPoint{
+	pointOf(topo.Topologies), pointOf(buffer.Policies), pointOf(flowctl.Schemes), pointOf(deadlock.Handlers), pointOf(sched.Schedulers),
+	pointOf(mark.Markers), pointOf(route.Routers), pointOf(cc.Algorithms), pointOf(workload.Generators), pointOf(probe.Kinds), {"sizes", sizes},
+}
+
+// Kinds returns all plug points with their schemes.
+func Kinds() []Kind {
+	list := make([]Kind, len(plugPoints))
+	for i, p := range plugPoints {
+		list[i] = Kind{p.name, p.schemes()}
+	}
+	return list
+}
+
+// SchemesOf returns the schemes of a plug point, or nil if there is no such plug point.
+func SchemesOf(kind string) []Scheme {
+	for _, p := range plugPoints {
+		if p.name == kind {
+			return p.schemes()
+		}
+	}
+	return nil
+}
+
+// sizes returns the tables of flow sizes.
+func sizes() []Scheme {
+	var list []Scheme
 	for i := range workload.CDFs {
 		c := &workload.CDFs[i]
 		last := c.Points[len(c.Points)-1].Size
-		k.Schemes = append(k.Schemes, Scheme{Name: c.Name,
+		list = append(list, Scheme{Name: c.Name,
 			Doc: fmt.Sprintf("flow sizes: mean %.0f bytes, maximum %s", c.Mean(), last), Paper: c.Source})
 	}
-	return k
+	return list
 }
 
-func kindOf[N any](t *registry.Table[N]) Kind {
-	k := Kind{Name: t.Kind}
-	for _, e := range t.All() {
-		k.Schemes = append(k.Schemes, Scheme{Name: e.Name, Doc: e.Doc, Paper: e.Paper, Promises: e.Promises, Traits: e.Traits, Needs: e.Needs,
-			Gauges: e.Gauges, Events: e.Events, Colour: e.Colour, Alias: e.Alias, Params: e.Params})
-	}
-	return k
+func pointOf[N any](t *registry.Table[N]) plugPoint {
+	return plugPoint{t.Kind, func() []Scheme {
+		list := make([]Scheme, len(t.All()))
+		for i, e := range t.All() {
+			list[i] = Scheme{Name: e.Name, Doc: e.Doc, Paper: e.Paper, Promises: e.Promises, Traits: e.Traits, Needs: e.Needs,
+				Gauges: e.Gauges, Events: e.Events, Colour: e.Colour, Alias: e.Alias, Params: e.Params}
+		}
+		return list
+	}}
 }
 
 // paramsOf returns the default parameters of a scheme. It panics if the scheme is unknown.

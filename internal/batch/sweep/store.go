@@ -281,7 +281,7 @@ func (s *Store) commit(p *Point, temp string, v run.Verdict, seconds float64) (R
 func (s *Store) place(p *Point, temp string) error {
 	path := s.Path(p)
 	for {
-		err := os.Rename(temp, path)
+		err := disk.Rename(temp, path)
 		if err == nil {
 			return nil
 		}
@@ -292,7 +292,7 @@ func (s *Store) place(p *Point, temp string) error {
 			return os.RemoveAll(temp)
 		}
 		old := disk.Aside(path)
-		if err := os.Rename(path, old); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := disk.Rename(path, old); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 		if err := os.RemoveAll(old); err != nil {

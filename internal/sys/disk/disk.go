@@ -19,6 +19,16 @@ import (
 // behind can be removed.
 const TempPrefix = ".xoff-tmp-"
 
+// Before, unless nil, is called before each "create" and "rename" of this package, with the
+// path. Tests set it to end a process at a chosen moment; the product never does.
+var Before func(op, path string)
+
+func before(op, path string) {
+	if Before != nil {
+		Before(op, path)
+	}
+}
+
 // sharedMark marks the names of files that one of several processes is writing to a shared
 // folder. No name of a result contains it.
 const sharedMark = "@"
@@ -105,11 +115,17 @@ func writeVia(temp, path string, write func(io.Writer) error) error {
 		}
 		return err
 	}
-	if err := os.Rename(temp, path); err != nil {
+	if err := Rename(temp, path); err != nil {
 		return err
 	}
 	Sync(filepath.Dir(path))
 	return nil
+}
+
+// Rename renames a file or folder.
+func Rename(from, to string) error {
+	before("rename", to)
+	return os.Rename(from, to)
 }
 
 // Fill writes a file and syncs it, without a temporary name. Use it in folders that are
@@ -129,6 +145,7 @@ type File struct {
 }
 
 func open(path string) (*File, error) {
+	before("create", path)
 	f, err := os.Create(path)
 	if err != nil {
 		return nil, err
@@ -224,7 +241,7 @@ func (s *Stage) Commit() error {
 		}
 	}
 	for _, name := range append([]string{listName}, s.names...) {
-		if err := os.Rename(filepath.Join(s.temp, name), filepath.Join(s.Folder, name)); err != nil {
+		if err := Rename(filepath.Join(s.temp, name), filepath.Join(s.Folder, name)); err != nil {
 			return err
 		}
 	}
