@@ -15,7 +15,6 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/devtool/deep"
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/deadlock"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
