@@ -30,7 +30,16 @@ func every[N any](t *testing.T, table *registry.Table[N], suite func(testing.TB,
 	}
 }
 
-func TestFlowControl(t *testing.T) { every(t, flowctl.Schemes, conformance.FlowControl) }
+// slow are the miniatures with frequent control frames; TestDeepMiniatures runs their suite.
+var slow = map[string]bool{"test-bifrostx": true, "test-cbfc": true}
+
+func TestFlowControl(t *testing.T) {
+	every(t, flowctl.Schemes, func(t testing.TB, e registry.Entry[flowctl.New]) {
+		if !slow[e.Name] {
+			conformance.FlowControl(t, e)
+		}
+	})
+}
 func TestPolicy(t *testing.T)      { every(t, buffer.Policies, conformance.Policy) }
 func TestDeadlock(t *testing.T)    { every(t, deadlock.Handlers, conformance.Deadlock) }
 func TestMarker(t *testing.T)      { every(t, mark.Markers, conformance.Marker) }

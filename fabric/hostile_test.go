@@ -25,8 +25,8 @@ var hostile = []string{
 	"rdma", "tcp", "host0", "leaf0", "spine1", "leaf0-spine0", "websearch", "x", "''", "~", "true", "false", "[]", "{}", "[0]", "[rdma]", "{random: tcp}", "{shares: {1: 1}}", "matched", "uplinks", "rack1", "ring_allreduce", "messages", "trace", "./none", "{0: 1KB}", "[{}]", "[[1]]", "{name: none}", "{a: b}",
 }
 
-// few selects one in 40 cases.
-func few(n int) []int { return deep.All(n / 40) }
+// few selects one in 80 cases.
+func few(n int) []int { return deep.All(n / 80) }
 
 // begin builds a scenario and runs the first microseconds.
 func begin(c *scenario.Config) error {

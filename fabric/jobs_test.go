@@ -334,7 +334,7 @@ run: {stop: {when: all_flows_done, at_most: 5ms}}
 	}
 }
 
-func TestJobsAgree(t *testing.T) { agreeOnJobs(t, 40) }
+func TestJobsAgree(t *testing.T) { agreeOnJobs(t, 12) }
 
 // A hostile or mistaken file is an error with its place.
 func TestJobErrors(t *testing.T) {

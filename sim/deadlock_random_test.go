@@ -172,7 +172,7 @@ func TestRandomLoops(t *testing.T) {
 		testLoops(t, deep.All(2), 41)
 		return
 	}
-	testLoops(t, append(deep.All(8), 15), 41) // in case 15 no frame leaves one of the queues
+	testLoops(t, append(deep.All(5), 15), 41) // in case 15 no frame leaves one of the queues
 }
 
 // testLoops runs random rings and searches for deadlocks once per `every` events.

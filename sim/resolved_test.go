@@ -13,7 +13,7 @@ import (
 // A resolved scenario is read and written again to the same bytes, and gives the same
 // summary.
 func TestResolved(t *testing.T) {
-	cases := 60
+	cases := 25
 	if testing.Short() {
 		cases = 5
 	}

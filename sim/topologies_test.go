@@ -55,7 +55,7 @@ func TestEveryTopology(t *testing.T) {
 				{Name: "pairs", Generator: "poisson", Params: &workload.Poisson{Sizes: "20KB", AtOnce: 1}, Load: scenario.Load{Share: 0.15, Of: "host_links"}, Class: scenario.ClassChoice{Fixed: "rdma"}},
 				{Name: "burst", Generator: "incast", Params: &workload.Incast{Senders: 2, Size: 30 * units.KB}, Load: scenario.Load{Share: 0.05, Of: "host_links"}, Class: scenario.ClassChoice{Fixed: "rdma"}},
 			}
-			cfg.Run.Arrivals = 200 * units.Microsecond
+			cfg.Run.Arrivals = 100 * units.Microsecond
 			c := &randomCase{cfg: cfg, grace: 500 * units.Microsecond}
 			o, err := c.check(fastEngines...)
 			if err != nil {

@@ -47,6 +47,7 @@ func TestDeepFailuresOfLargeFatTree(t *testing.T) {
 
 func TestDeepCheckExamples(t *testing.T) {
 	deep.Turn(t)
+	testExamples(t, true)
 	for _, e := range examples.All() {
 		e, err := examples.Get(e.Name)
 		if err != nil {

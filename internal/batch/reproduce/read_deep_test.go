@@ -10,7 +10,8 @@ import (
 
 func TestDeepBuiltScenarios(t *testing.T) {
 	deep.Turn(t)
-	testBuilt(t, Full)
+	testBuilt(t, Quick, true)
+	testBuilt(t, Full, true)
 }
 
 func TestDeepBuilt(t *testing.T) {

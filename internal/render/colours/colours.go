@@ -4,7 +4,7 @@
 package colours
 
 import (
-	"slices"
+	"sync"
 
 	"github.com/xoff-net/xoff/internal/render/plot"
 	"github.com/xoff-net/xoff/scenario"
@@ -16,12 +16,22 @@ func Of(name string) (plot.Colour, bool) {
 	if name == "ideal" { // the baseline of comparisons
 		name = "none"
 	}
+	c, ok := byName()[name]
+	return c, ok
+}
+
+// byName returns the colours of the schemes that were registered before the first figure.
+var byName = sync.OnceValue(func() map[string]plot.Colour {
+	colours := make(map[string]plot.Colour)
 	for _, k := range scenario.Kinds() {
 		for _, s := range k.Schemes {
-			if s.Colour != "" && (s.Name == name || slices.Contains(s.Alias, name)) {
-				return plot.ColourNamed(s.Colour)
+			c, ok := plot.ColourNamed(s.Colour)
+			for _, name := range append([]string{s.Name}, s.Alias...) {
+				if _, known := colours[name]; ok && !known {
+					colours[name] = c
+				}
 			}
 		}
 	}
-	return 0, false
-}
+	return colours
+})

@@ -1,0 +1,7 @@
+//go:build deep
+
+package examples_test
+
+import "testing"
+
+func TestDeepHashes(t *testing.T) { compareHashes(t, true) }
