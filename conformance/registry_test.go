@@ -40,10 +40,10 @@ func TestFlowControl(t *testing.T) {
 		}
 	})
 }
-func TestPolicy(t *testing.T)      { every(t, buffer.Policies, conformance.Policy) }
-func TestDeadlock(t *testing.T)    { every(t, deadlock.Handlers, conformance.Deadlock) }
-func TestMarker(t *testing.T)      { every(t, mark.Markers, conformance.Marker) }
-func TestRouter(t *testing.T)      { every(t, route.Routers, conformance.Router) }
+func TestPolicy(t *testing.T)   { every(t, buffer.Policies, conformance.Policy) }
+func TestDeadlock(t *testing.T) { every(t, deadlock.Handlers, conformance.Deadlock) }
+func TestMarker(t *testing.T)   { every(t, mark.Markers, conformance.Marker) }
+func TestRouter(t *testing.T)   { every(t, route.Routers, conformance.Router) }
 func TestScheduler(t *testing.T) {
 	also := map[string][]any{
 		"dwrr": {&sched.DWRRParams{Quantum: sched.DefaultQuantum, Quanta: map[int]units.Bytes{2: 3200, 3: 4800}}},
