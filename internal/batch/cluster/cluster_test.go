@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/xoff-net/xoff/internal/devtool/await"
 )
 
 var example = Job{
@@ -97,11 +98,9 @@ func TestSlurmRequeues(t *testing.T) {
 	} {
 		j := example
 		j.Program = write("xoff", c.task+"\n")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		cmd := exec.CommandContext(ctx, "bash", write("array", text(t, Slurm(), "array.sbatch", &j)))
+		cmd := exec.CommandContext(await.Context(t), "bash", write("array", text(t, Slurm(), "array.sbatch", &j)))
 		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "SLURM_ARRAY_JOB_ID=7", "SLURM_ARRAY_TASK_ID=3", "SLURM_RESTART_COUNT="+c.restarts)
 		_ = cmd.Run()
-		cancel()
 		if got := cmd.ProcessState.ExitCode(); got != c.code {
 			t.Errorf("%s: exit code %d, want %d", c.name, got, c.code)
 		}
@@ -324,11 +323,9 @@ esac
 [ -n "$state" ] || exit 1
 [ "$(grep -c "get job $5 " `+dir+`/calls)" -lt 3 ] || echo "$state"
 `)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		cmd := exec.CommandContext(ctx, filepath.Join(dir, "apply.sh"), "-n", "lab")
+		cmd := exec.CommandContext(await.Context(t), filepath.Join(dir, "apply.sh"), "-n", "lab")
 		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 		_ = cmd.Run()
-		cancel()
 		calls, _ := os.ReadFile(filepath.Join(dir, "calls"))
 		if got := cmd.ProcessState.ExitCode(); got != c.code {
 			t.Errorf("%s: exit code %d, want %d:\n%s", c.name, got, c.code, calls)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/xoff-net/xoff/cmd/xoff-hub/hub"
 	"github.com/xoff-net/xoff/internal/batch/sweep"
+	"github.com/xoff-net/xoff/internal/devtool/await"
 	"github.com/xoff-net/xoff/run"
 )
 
@@ -109,7 +110,7 @@ type bench struct {
 }
 
 func newBench(t *testing.T) *bench {
-	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, stop := context.WithCancel(await.Context(t))
 	b := &bench{t: t, ctx: ctx, folder: t.TempDir()}
 	var err error
 	if b.program, err = sweep.Executable(); err != nil {
@@ -156,7 +157,7 @@ func (b *bench) prepare(name string, seeds int, scenario string) (*sweep.Runner,
 func (b *bench) sweep(name string, seeds int, scenario string, change func(*Sweep)) []sweep.Row {
 	b.t.Helper()
 	r, points, o := b.prepare(name, seeds, scenario)
-	s := Sweep{Name: name, Folder: r.Store.Folder, Program: b.program, Settings: sweep.SettingsOf(&o), AckWait: 2 * time.Second, Log: b.log.add}
+	s := Sweep{Name: name, Folder: r.Store.Folder, Program: b.program, Settings: sweep.SettingsOf(&o), Log: b.log.add}
 	if change != nil {
 		change(&s)
 	}
@@ -276,7 +277,9 @@ func (b *bench) say(text string) string {
 		b.t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	if deadline, ok := b.ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline)
+	}
 	_, _ = io.WriteString(conn, text)
 	answer, err := io.ReadAll(conn)
 	if err != nil {
@@ -357,7 +360,7 @@ func TestForgedMessages(t *testing.T) {
 	secret := filepath.Join(b.folder, "own.txt") // readable, but not part of the scenario
 	_, points, o := b.prepare("forged", 2, scenarioText)
 	ctx, c, err := Coordinate(b.ctx, b.address, Access{Token: token}, Sweep{
-		Name: "forged", Program: b.program, Settings: sweep.SettingsOf(&o), AckWait: 2 * time.Second, Log: b.log.add,
+		Name: "forged", Program: b.program, Settings: sweep.SettingsOf(&o), Log: b.log.add,
 	})
 	if err != nil {
 		t.Fatal(err)

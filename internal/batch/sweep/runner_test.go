@@ -288,7 +288,12 @@ func TestInterrupt(t *testing.T) {
 // Few points share all workers; with many, each takes one. No worker is idle while there is
 // work.
 func TestWorkersAreShared(t *testing.T) {
-	f := &fake{before: func(*Point) { time.Sleep(time.Millisecond) }}
+	var begun sync.WaitGroup
+	begun.Add(2)
+	f := &fake{before: func(*Point) { // each waits for the other
+		begun.Done()
+		begun.Wait()
+	}}
 	if _, err := sweepOnce(t, context.Background(), t.TempDir(), tinyGrid(1), f, 9, ""); err != nil {
 		t.Fatal(err)
 	}

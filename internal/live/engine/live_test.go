@@ -198,20 +198,6 @@ func unsound(b *fabric.Fabric) string {
 	return ""
 }
 
-// soundUnlessBehind is sound for a run on the real clock. It skips the test if the machine was too
-// slow: sockets may have overflowed and headroom may have been exceeded.
-func soundUnlessBehind(t testing.TB, b *fabric.Fabric, e *Engine) {
-	t.Helper()
-	wrong := unsound(b)
-	if wrong == "" {
-		return
-	}
-	if why := e.Report().LatenessVerdict(1); why != "" {
-		t.Skipf("the machine was too slow (%s): %s", wrong, why)
-	}
-	t.Error(wrong)
-}
-
 // TestLateClock checks that a late clock breaks no invariant, and that lateness is measured.
 func TestLateClock(t *testing.T) {
 	for _, late := range []units.Time{0, 10 * units.Microsecond, 500 * units.Microsecond} {
@@ -271,11 +257,7 @@ func TestRealClock(t *testing.T) {
 	if end < 24*units.Millisecond || clock.Now() < end {
 		t.Errorf("ended at %s, but the clock is at %s", end, clock.Now())
 	}
-	for i := range b.Flows.Flow {
-		if !b.Flows.Done(i) {
-			t.Errorf("flow %d is not done", i)
-		}
-	}
+	punctual(t, unsound(b), e)
 }
 
 func TestInterrupted(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/xoff-net/xoff/internal/devtool/await"
 	"github.com/xoff-net/xoff/internal/live/netns"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -84,8 +84,9 @@ func TestPacket(t *testing.T) {
 func TestPacketProcesses(t *testing.T) {
 	set := []string{"run.stop.at_most=500ms", "topology.host_link.rate=10Mbps"}
 	where := veths(t, built(t, fmt.Sprintf(line, 1000), set...).Spec)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
+	ctx := await.Context(t)
+	opened := []chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	close(opened[0])
 	var all sync.WaitGroup
 	totals := make([]sim.Totals, 2)
 	for k := range totals {
@@ -95,8 +96,9 @@ func TestPacketProcesses(t *testing.T) {
 			here[i] = (i == 0) == (k == 0) // host0, and all others
 		}
 		all.Go(func() {
-			time.Sleep(time.Duration(k) * 30 * time.Millisecond)
+			<-opened[k] // after the other process has opened its sockets
 			w, err := NewPacket(b.Spec, where, here, nil)
+			close(opened[k+1])
 			if err != nil {
 				t.Error(err)
 				return
@@ -130,9 +132,10 @@ func TestPacketTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	longest := 0
-	for deadline := time.Now().Add(5 * time.Second); longest == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	await.Until(t, "the frame arrives", func() bool {
 		rings[peer].Poll(maxBatch, func(b []byte, _ int64, _ bool) { longest = max(longest, len(b)) })
-	}
+		return longest > 0
+	})
 	if longest <= ringFrame || rings[peer].Lost() != 0 {
 		t.Errorf("received %d bytes, want more than %d; %d frames lost", longest, ringFrame, rings[peer].Lost())
 	}

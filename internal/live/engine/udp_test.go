@@ -2,15 +2,16 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/internal/devtool/await"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -34,11 +35,11 @@ func delivers(t *testing.T, b *fabric.Fabric, w *Sockets) {
 	if _, err := e.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	soundUnlessBehind(t, b, e)
-	// On a slow machine sockets may overflow, even if retransmissions deliver everything.
-	if r := e.Report(); (e.Totals().Pauses < 10 || len(r.Rejected) > 0) && r.LatenessVerdict(0) == "" {
-		t.Errorf("%d pauses; rejected: %v", e.Totals().Pauses, r.Rejected)
+	wrong := unsound(b)
+	if r := e.Report(); wrong == "" && (e.Totals().Pauses < 10 || len(r.Rejected) > 0) {
+		wrong = fmt.Sprintf("%d pauses; rejected: %v", e.Totals().Pauses, r.Rejected)
 	}
+	punctual(t, wrong, e)
 }
 
 // addresses returns a free UDP port for every port of a run.
@@ -65,6 +66,8 @@ func TestProcesses(t *testing.T) {
 	var all sync.WaitGroup
 	runs := make([]*fabric.Fabric, 3)
 	engines := make([]*Engine, 3)
+	opened := []chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	close(opened[0])
 	for k := range runs {
 		b := built(t, incast, "run.stop.when=time", "run.stop.at_most=1500ms", "hosts.reliability.timeout=300ms",
 			"topology.host_link.rate=20Mbps", "topology.fabric_link.rate=20Mbps",
@@ -82,8 +85,9 @@ func TestProcesses(t *testing.T) {
 			}
 		}
 		all.Go(func() {
-			time.Sleep(time.Duration(k) * 30 * time.Millisecond)
+			<-opened[k] // after the process before has opened its sockets
 			u, err := NewUDP(b.Spec, where, here, nil, false)
+			close(opened[k+1])
 			if err != nil {
 				t.Error(err)
 				return
@@ -106,18 +110,13 @@ func TestProcesses(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	wrong := ""
 	for i := range runs[0].Flows.Flow {
-		src := runs[0].Flows.Flow[i].Src
-		if runs[src/4].Flows.Done(i) {
-			continue
+		if src := runs[0].Flows.Flow[i].Src; !runs[src/4].Flows.Done(i) {
+			wrong = fmt.Sprintf("flow %d of host %d is not done", i, src)
 		}
-		for k, e := range engines {
-			if why := e.Report().LatenessVerdict(1); why != "" {
-				t.Skipf("flow %d of host %d is not done, but process %d was late: %s", i, src, k, why)
-			}
-		}
-		t.Errorf("flow %d of host %d is not done", i, src)
 	}
+	punctual(t, wrong, engines...)
 }
 
 // TestStrangers checks that datagrams from unknown addresses, and those that are not frames, are
@@ -143,13 +142,11 @@ func TestStrangers(t *testing.T) {
 	if _, err := (*u.at.of(port.peer)).socket.(*udpSocket).conn.WriteToUDPAddrPort([]byte("hello"), u.Addr(port.here)); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	await.Until(t, "both datagrams are counted", func() bool {
 		u.Poll(0)
-		if s := u.Rejected(); s["live: from an unknown address"] == 1 && s["frame: shorter than its headers say"] == 1 {
-			return
-		}
-	}
-	t.Errorf("%v", u.Rejected())
+		s := u.Rejected()
+		return s["live: from an unknown address"] == 1 && s["frame: shorter than its headers say"] == 1
+	})
 }
 
 // TestLoopbackOnly checks that addresses beyond the loopback interface are rejected by default.
@@ -210,13 +207,9 @@ func TestRealHostsOfTwoProcesses(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if len(hosts[0].got) == 1 && len(hosts[1].got) == 2 && len(hosts[1].got[1]) == len(udpFrame(t, mac(2), mac(5), 0, 700)) {
-		return
+	wrong := ""
+	if len(hosts[0].got) != 1 || len(hosts[1].got) != 2 || len(hosts[1].got[1]) != len(udpFrame(t, mac(2), mac(5), 0, 700)) {
+		wrong = fmt.Sprintf("host2 got %x, host5 %x; rejected: %v, %v", hosts[0].got, hosts[1].got, engines[0].Report().Rejected, engines[1].Report().Rejected)
 	}
-	for k, e := range engines {
-		if why := e.Report().LatenessVerdict(1); why != "" {
-			t.Skipf("process %d was late: %s", k, why)
-		}
-	}
-	t.Errorf("host2 got %x, host5 %x; rejected: %v, %v", hosts[0].got, hosts[1].got, engines[0].Report().Rejected, engines[1].Report().Rejected)
+	punctual(t, wrong, engines...)
 }

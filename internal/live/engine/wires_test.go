@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/sim"
@@ -110,11 +109,14 @@ func TestVanished(t *testing.T) {
 				}
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				var met sync.Once
 				o := Options{Wires: u, Here: here}
 				if k == 1 && dies {
 					// An interrupted run does not say that it ends.
-					o.Progress = func(units.Time) { met.Do(func() { time.AfterFunc(300*time.Millisecond, cancel) }) }
+					o.Progress = func(now units.Time) {
+						if now > 300*units.Millisecond {
+							cancel()
+						}
+					}
 				}
 				if engines[k], err = New(b.Spec, o); err != nil {
 					t.Fatal(err)
@@ -126,16 +128,17 @@ func TestVanished(t *testing.T) {
 				})
 			}
 			all.Wait()
-			r := engines[0].Report()
+			r, wrong := engines[0].Report(), ""
 			if (r.WireVerdict() != "") != dies || dies != (len(r.Vanished) == 2) {
-				t.Errorf("vanished: %v, verdict %q", r.Vanished, r.WireVerdict())
+				wrong = fmt.Sprintf("vanished: %v, verdict %q", r.Vanished, r.WireVerdict())
 			}
 			if why := r.WireVerdict(); dies && !strings.Contains(why, "switch0 vanished: no frame on host0.to-switch0, host1.to-switch0 for the last ") {
-				t.Errorf("verdict: %q", why)
+				wrong = fmt.Sprintf("verdict: %q", why)
 			}
 			if why := engines[1].Report().WireVerdict(); why != "" {
-				t.Errorf("verdict of the other process: %q", why)
+				wrong = fmt.Sprintf("verdict of the other process: %q", why)
 			}
+			punctual(t, wrong, engines...)
 		})
 	}
 }
