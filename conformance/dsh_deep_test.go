@@ -5,7 +5,7 @@ package conformance
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
-func TestDeepDSHLosesNothing(t *testing.T) { losesNothing(t, deep.Cases(10_000)) }
+func TestDeepDSHLosesNothing(t *testing.T) { losesNothing(t, trials.First(10_000)) }

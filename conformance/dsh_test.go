@@ -14,7 +14,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/topo"
@@ -184,7 +184,7 @@ func (d *adversary) mixedRates() bool {
 
 // With an insurance of PHI*, DSH drops no lossless frame, whatever the traffic, and nothing stays
 // OFF. Corrupted frames and failed links are not covered.
-func TestDSHLosesNothing(t *testing.T) { losesNothing(t, deep.All(300)) }
+func TestDSHLosesNothing(t *testing.T) { losesNothing(t, trials.First(300)) }
 
 func losesNothing(t *testing.T, which []int) {
 	t.Helper()

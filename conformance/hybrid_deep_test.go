@@ -5,7 +5,7 @@ package conformance
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
-func TestDeepSharingLosesNothing(t *testing.T) { sharingLosesNothing(t, deep.Cases(5000)) }
+func TestDeepSharingLosesNothing(t *testing.T) { sharingLosesNothing(t, trials.First(5000)) }

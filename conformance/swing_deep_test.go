@@ -5,7 +5,7 @@ package conformance
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
-func TestDeepSwingKeepsItsPromise(t *testing.T) { checkSwingPromise(t, deep.Cases(5000)) }
+func TestDeepSwingKeepsItsPromise(t *testing.T) { checkSwingPromise(t, trials.First(5000)) }

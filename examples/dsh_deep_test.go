@@ -12,7 +12,6 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/fabric"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/sim"
@@ -144,7 +143,6 @@ func TestDeepEstimatesOfTables(t *testing.T) {
 	}})
 	for _, control := range []string{"none", "dcqcn"} {
 		t.Run(control, func(t *testing.T) {
-			deep.Turn(t)
 			out = &comparison{phi: phi}
 			cfg, err := scenario.ReadFile("dsh-leaf-spine.yaml")
 			if err != nil {

@@ -5,9 +5,9 @@ package fabric
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
-func TestDeepHostileValues(t *testing.T) { hostileValues(t, deep.Cases) }
+func TestDeepHostileValues(t *testing.T) { hostileValues(t, trials.First) }
 
-func TestDeepHostileWorkloads(t *testing.T) { hostileWorkloads(t, deep.Cases) }
+func TestDeepHostileWorkloads(t *testing.T) { hostileWorkloads(t, trials.First) }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/internal/model/layout"
 	"github.com/xoff-net/xoff/internal/yaml"
 	"github.com/xoff-net/xoff/scenario"
@@ -26,7 +26,7 @@ var hostile = []string{
 }
 
 // few selects one in 80 cases.
-func few(n int) []int { return deep.All(n / 80) }
+func few(n int) []int { return trials.First(n / 80) }
 
 // begin builds a scenario and runs the first microseconds.
 func begin(c *scenario.Config) error {

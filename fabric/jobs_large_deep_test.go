@@ -11,7 +11,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/internal/interop/goal"
 	"github.com/xoff-net/xoff/job"
 )
@@ -34,7 +33,6 @@ func peak(t *testing.T) int64 {
 // operation takes at most 64 B. The test runs in a process of its own, whose peak of memory counts
 // nothing else.
 func TestDeepTenMillionOperations(t *testing.T) {
-	deep.Turn(t)
 	const alone = "XOFF_TEST_ALONE"
 	if os.Getenv(alone) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestDeepTenMillionOperations$", "-test.v")

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
 )
@@ -15,7 +14,6 @@ import (
 // A fat-tree with as many hosts as the limits allow is built with less than 30 KB per host, and
 // delivers 64 KB to every host.
 func TestDeepLargestFabric(t *testing.T) {
-	deep.Turn(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(40)) // for less than 6 GB
 	before := heap()
 	f, err := New(largeTree(t, 64, "topology.hosts_per_edge=64"), Options{})

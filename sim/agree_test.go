@@ -14,7 +14,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/fabric"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/scheme/deadlock"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
@@ -546,21 +546,16 @@ func chained(o *outcome) bool {
 	return false
 }
 
-// assert checks that enough cases have each feature. A turn of the deep tests runs a tenth
-// of the cases, so half of each share is enough there.
+// assert checks that enough cases have each feature.
 func (v *coverage) assert(t *testing.T) {
 	t.Helper()
 	t.Logf("%d cases, %d hops: pauses %d, chains of pauses %d, buffer 90 %% full %d, lossy drops %d, faults %d, marks %d, retransmissions %d, refreshes %d, dependent flows %d",
 		v.cases, v.hops, v.pauses, v.chains, v.full, v.lossy, v.faults, v.marks, v.resent, v.expired, v.waits)
-	turn := 1
-	if deep.InTurns() {
-		turn = 2
-	}
 	for _, r := range []struct {
 		name    string
 		n, part int
 	}{{"pauses", v.pauses, 2}, {"chains of pauses", v.chains, 4}, {"full buffers", v.full, 5}, {"lossy drops", v.lossy, 5}, {"faults", v.faults, 10}, {"dependent flows", v.waits, 5}} {
-		if r.n*r.part*turn < v.cases {
+		if r.n*r.part < v.cases {
 			t.Errorf("only %d of %d cases have %s, want 1 in %d", r.n, v.cases, r.name, r.part)
 		}
 	}
@@ -586,7 +581,7 @@ func testAgree(t *testing.T, cases []int, packets int) {
 
 func TestEnginesAgree(t *testing.T) {
 	if testing.Short() { // under the race detector: a few cases, without checking coverage
-		testAgree(t, deep.All(6), 500)
+		testAgree(t, trials.First(6), 500)
 		return
 	}
 	// Short cases that reach the required coverage; TestDeepEnginesAgree runs 500 long ones.

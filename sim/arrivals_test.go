@@ -8,12 +8,13 @@ import (
 
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 // gatherFew orders the frames of a block like gatherAll, simultaneous ones too.
 func TestFewArrivalsAreOrderedLikeMany(t *testing.T) {
 	const window = units.Microsecond
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		n := newFastNode(4)
 		w := &worker{arrivals: newArrivals(window), near: newNear(1, window, minNearWindows)}
 		w.all, n.worker = []*worker{w}, w

@@ -6,11 +6,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 // near.of multiplies instead of dividing by the window length; the result must be exact.
 func TestWindowOfATime(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		length := units.Time(rapid.Int64Range(1, int64(CheckPeriod)).Draw(t, "length"))
 		index := rapid.Uint64Range(0, 1<<40).Draw(t, "index")
 		window := rapid.Uint64Range(0, maxNearWindows-1).Draw(t, "window")

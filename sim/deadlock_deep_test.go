@@ -5,7 +5,7 @@ package sim_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
-func TestDeepRandomLoops(t *testing.T) { testLoops(t, deep.Cases(300), 5) }
+func TestDeepRandomLoops(t *testing.T) { testLoops(t, trials.First(300), 5) }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/fabric"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -169,10 +169,10 @@ func searchOften(t *testing.T, text string, want []sim.Deadlock, every int) {
 
 func TestRandomLoops(t *testing.T) {
 	if testing.Short() { // under the race detector: one case with one worker, one with two
-		testLoops(t, deep.All(2), 41)
+		testLoops(t, trials.First(2), 41)
 		return
 	}
-	testLoops(t, append(deep.All(5), 15), 41) // in case 15 no frame leaves one of the queues
+	testLoops(t, append(trials.First(5), 15), 41) // in case 15 no frame leaves one of the queues
 }
 
 // testLoops runs random rings and searches for deadlocks once per `every` events.

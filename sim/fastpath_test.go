@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -51,7 +51,7 @@ func TestShortcutsChangeNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("single goroutine: no races to detect")
 	}
-	testShortcuts(t, deep.All(10), 2000)
+	testShortcuts(t, trials.First(10), 2000)
 }
 
 // The paths of plain switches and NICs, which have no probes, change no result and no counter.
@@ -81,5 +81,5 @@ func testPlain(t *testing.T, cases []int, packets int) {
 }
 
 func TestPlainNodesChangeNothing(t *testing.T) {
-	testPlain(t, append(deep.All(12), 38), 1000) // in case 38 a flow has a timeout, progress, and another timeout
+	testPlain(t, append(trials.First(12), 38), 1000) // in case 38 a flow has a timeout, progress, and another timeout
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/fabric"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
@@ -132,8 +132,8 @@ func TestWindowsKnowTheTick(t *testing.T) {
 
 func TestEnginesAgreeByInsertion(t *testing.T) {
 	if testing.Short() {
-		testInsertion(t, deep.All(6), 500)
+		testInsertion(t, trials.First(6), 500)
 		return
 	}
-	testInsertion(t, deep.All(8), 1500)
+	testInsertion(t, trials.First(8), 1500)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/fabric"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -341,7 +341,7 @@ func TestLatePause(t *testing.T) {
 // However late a driver is, all invariants hold and everything is delivered. With headroom
 // for the lateness no lossless frame is dropped; with headroom for a punctual driver, some
 // are.
-func TestLateTimers(t *testing.T) { testLateTimers(t, deep.All(1)) }
+func TestLateTimers(t *testing.T) { testLateTimers(t, trials.First(1)) }
 
 func testLateTimers(t *testing.T, seeds []int) {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/deadlock"
 	"github.com/xoff-net/xoff/scheme/flowctl"
@@ -191,22 +191,17 @@ func (c *randomCase) newerNames() (names []string) {
 	return names
 }
 
-// assert checks that cases use every scheme and have enough events. A turn of the deep tests
-// runs a tenth of the cases, so half of each share is enough there.
+// assert checks that cases use every scheme and have enough events.
 func (v *newerCoverage) assert(t *testing.T) {
 	t.Helper()
 	v.coverage.assert(t)
 	t.Logf("schemes: %v; events: %v", v.schemes, v.events)
-	turn := 1
-	if deep.InTurns() {
-		turn = 2
-	}
 	for name, part := range newerEvents {
-		if n, want := v.events[name], v.cases/part/turn; n < want {
+		if n, want := v.events[name], v.cases/part; n < want {
 			t.Errorf("only %d of %d cases have %s, want %d", n, v.cases, name, want)
 		}
 	}
-	want := max(1, v.cases/30/turn)
+	want := max(1, v.cases/30)
 	for kind, names := range map[string][]string{
 		"policy": newerPolicies, "flow control": {"sonic", "cbfc"}, "long link": newerFlows, "router": newerRouters, "handler": newerHandlers,
 	} {
@@ -239,7 +234,7 @@ func testNewer(t *testing.T, cases []int, packets int) {
 
 func TestNewerSchemes(t *testing.T) {
 	if testing.Short() { // under the race detector: a few cases, without checking coverage
-		testNewer(t, deep.All(4), 300)
+		testNewer(t, trials.First(4), 300)
 		return
 	}
 	// Short cases that reach the required coverage; TestDeepNewerSchemes runs 300 long ones.

@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/fabric"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/flowctl"
@@ -63,7 +63,7 @@ func tightPFC(index int) *scenario.Config {
 }
 
 // Exact headroom is enough for any pauses and packets, and all flows end.
-func TestTightPFC(t *testing.T) { testTight(t, deep.All(40)) }
+func TestTightPFC(t *testing.T) { testTight(t, trials.First(40)) }
 
 func testTight(t *testing.T, cases []int) {
 	t.Helper()

@@ -5,12 +5,12 @@ package sim_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 func TestDeepReverieDSHRoundabout(t *testing.T) {
 	var v togetherCoverage
-	together{policy: "reverie", ports: "dsh", handler: "roundabout"}.keeps(t, deep.Cases(1000), 600, &v)
+	together{policy: "reverie", ports: "dsh", handler: "roundabout"}.keeps(t, trials.First(1000), 600, &v)
 	t.Log(&v)
 }
 
@@ -18,7 +18,7 @@ func TestDeepReverieDSHRoundabout(t *testing.T) {
 func TestDeepCombinations(t *testing.T) {
 	var v togetherCoverage
 	list := combinations()
-	for _, i := range deep.Cases(3 * len(list)) {
+	for _, i := range trials.First(3 * len(list)) {
 		list[i/3].keeps(t, []int{i}, 400, &v)
 	}
 	t.Log(&v)

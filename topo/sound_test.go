@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/scheme/route"
 )
 
@@ -198,7 +199,7 @@ func drawParams(t *rapid.T) (string, any) {
 }
 
 func TestSoundWhateverTheSize(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		name, params := drawParams(t)
 		e, err := Topologies.Get(name)
 		if err != nil {
@@ -215,7 +216,7 @@ func TestSoundWhateverTheSize(t *testing.T) {
 // In a random graph with parallel links, some of them down, the routes are the same as in the
 // graph without those links.
 func TestRoutesOfAnyGraph(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		switches := rapid.IntRange(1, 7).Draw(t, "switches")
 		b := NewLayout(switches + 2)
 		s := b.Switches("s", switches)

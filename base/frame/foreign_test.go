@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 // segment returns a TCP frame over IPv4 or IPv6, tagged or not, with its checksums.
@@ -117,7 +118,7 @@ func TestForeignHash(t *testing.T) {
 // source and destination.
 func TestForeignThereAndBack(t *testing.T) {
 	host := rapid.Uint32Range(0, packet.MaxHosts-1)
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.Byte(), ethernetLen, 2000).Draw(t, "frame")
 		src, dst := host.Draw(t, "src"), rapid.OneOf(host, rapid.Just(packet.NoNode)).Draw(t, "dst")
 		class := rapid.Uint8Range(0, 7).Draw(t, "class")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 var (
@@ -281,7 +282,7 @@ func sample(t *rapid.T) (packet.Packet, packet.Ext, *Message) {
 
 // Decoding returns what was encoded.
 func TestRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		p, ext, m := sample(t)
 		b := Append(nil, localMAC, peerMAC, &p, ext, m)
 		var f Frame
@@ -324,7 +325,7 @@ func TestRoundTrip(t *testing.T) {
 // A truncated frame is an error unless only padding is missing. A flipped bit is an error
 // wherever a checksum covers it. Nothing panics.
 func TestCorruptedFrames(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		p, ext, m := sample(t)
 		b := Append(nil, localMAC, peerMAC, &p, ext, m)
 		var f Frame

@@ -7,11 +7,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 // A frame with a trailer has all fields of a packet except the hash, which the flow knows.
 func TestTrailer(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		p, ext, m := sample(t)
 		p.Size = uint16(rapid.IntRange(64, 5000).Draw(t, "simulated"))
 		if k := p.Kind(); k != packet.Data {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 const lossless = 3 // class used by these tests
@@ -349,7 +350,7 @@ func TestCheckCatches(t *testing.T) {
 
 // Any sequence of charges, releases, moves and reservations keeps the ledger consistent.
 func TestLedgerProperty(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		l := newTestLedger(1000, rapid.SampledFrom([]units.Bytes{1, 254}).Draw(t, "cell"))
 		l.KeepPairs()
 		var stored []*Arrival

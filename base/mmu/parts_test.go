@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 // A frame costs whole cells and the overhead per packet: 64 B cost 112 B with 48 B per
@@ -140,7 +141,7 @@ func TestEgressPools(t *testing.T) {
 // Whatever the order of arrivals and departures, parts add up, no part exceeds its size if
 // it is checked first, and the ledger is consistent.
 func TestDivisionConserves(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		spec := Spec{Ports: rapid.IntRange(2, 6).Draw(t, "ports"), Size: 40000, Shared: 12000, Private: 300, Pool: 4000, Cell: 100}
 		spec.Parts = rapid.IntRange(1, spec.Ports).Draw(t, "parts")
 		spec.Kinds[lossless], spec.Kinds[lossless+1] = Lossless, Lossy

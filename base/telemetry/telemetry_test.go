@@ -7,6 +7,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 // The words of a record, field by field from the lowest bit.
@@ -90,7 +91,7 @@ func TestDeltaWraps(t *testing.T) {
 // Within the span of a format, differences equal the differences of the full numbers, up to
 // the units of the fields.
 func TestDeltaIsTheDifference(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		f := rapid.SampledFrom([]Format{Exact, HPCC}).Draw(t, "format")
 		rate := rapid.SampledFrom(hpccRates[:]).Draw(t, "rate")
 		unit, queueUnit, bytes := units.Bytes(1), units.Bytes(1), int64(1<<34)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 const (
@@ -119,7 +120,7 @@ func TestStaticSteps(t *testing.T) {
 // The share of a Proportional policy agrees with Fits: the same answer for lossless frames, and
 // never more than the free bytes for control frames.
 func TestShareAgreesWithFits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		den := int64(1) << rapid.IntRange(0, 6).Draw(t, "shift")
 		p, err := newDT(&DTParams{Alpha: units.Ratio{Num: rapid.Int64Range(1, den).Draw(t, "num"), Den: den}, AlphaLossy: units.Ratio{Num: 1, Den: 1}}, Env{})
 		if err != nil {

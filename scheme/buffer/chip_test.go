@@ -8,6 +8,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 // newChipOn returns a chip policy for a ledger.
@@ -168,7 +169,7 @@ func TestChipLarge(t *testing.T) {
 
 // Every admitted frame fits its partition, its threshold and its egress pool.
 func TestChipStaysWithinLimits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		l := newPartitionedLedger(rapid.IntRange(1, 4).Draw(t, "parts"), 100)
 		p := newChipOn(t, l, &ChipParams{
 			Alpha: ratio(rapid.Int64Range(1, 64).Draw(t, "alpha"), 8), AlphaLossy: ratio(2, 1), EgressMinimum: 300,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 // memory is a bench of four ports of 10 Gbps whose memory reads at 40 Gbps, 200 ps per byte. It
@@ -176,7 +177,7 @@ func TestOccamyRefuses(t *testing.T) {
 
 // The tree gives the same answer as a linear search, and its root is the largest number.
 func TestOccamyMaxTree(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 20).Draw(t, "n")
 		tree, plain := newMaxTree(n), make([]units.Bytes, n)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {

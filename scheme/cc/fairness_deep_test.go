@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 // These take long to converge. DCQCN with the parameters of the public simulators raises its
@@ -24,7 +23,6 @@ func TestDeepFairShares(t *testing.T) {
 		{"newreno", "tcp", tcpKeys("{name: newreno}", "{name: none}"), ms, 600 * ms, 0.95, 0.9, 0.6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			deep.Turn(t)
 			c.check(t)
 		})
 	}

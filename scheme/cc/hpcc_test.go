@@ -8,6 +8,7 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/telemetry"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 // build makes the control of a preset, or with the defaults for an empty name.
@@ -165,7 +166,7 @@ func TestTelemetryBounds(t *testing.T) {
 		for _, preset := range []string{"paper", "hpcc-sim"} {
 			a, b := build(t, name, preset), build(t, name, preset)
 			format := a.(Telemetry).NeedsTelemetry().Format
-			rapid.Check(t, func(t *rapid.T) {
+			trials.Check(t, func(t *rapid.T) {
 				a.Start(0, rack())
 				b.Start(0, rack())
 				r := telemetry.Record{Rate: 100 * units.Gbps}

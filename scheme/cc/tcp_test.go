@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 // tcpStep is an event of a TCP flow with segments of 1000 B, and the window after it.
@@ -261,7 +262,7 @@ func TestCubeRoot(t *testing.T) {
 			t.Errorf("cube root of %v is %v", c.v, got)
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		v := rapid.Float64Range(1e-12, 1e12).Draw(t, "v")
 		x := cubeRoot(v)
 		if got := x * x * x; math.Abs(got-v) > 2e-15*v {
@@ -275,7 +276,7 @@ func TestCubeRoot(t *testing.T) {
 func TestTCPBounds(t *testing.T) {
 	for _, name := range []string{"newreno", "cubic", "dctcp"} {
 		c := build(t, name, "")
-		rapid.Check(t, func(t *rapid.T) {
+		trials.Check(t, func(t *rapid.T) {
 			c.Start(0, rack())
 			una, next, now := uint32(0), uint32(0), units.Time(0)
 			for range rapid.IntRange(1, 200).Draw(t, "events") {

@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 // Mittal et al. 2015, Algorithm 1: the difference of round-trip times is averaged with weight
@@ -130,7 +131,7 @@ func TestDelayBounds(t *testing.T) {
 			if name == "timely" && preset == "paper" {
 				lowest = 10 * units.Mbps
 			}
-			rapid.Check(t, func(t *rapid.T) {
+			trials.Check(t, func(t *rapid.T) {
 				a.Start(0, rack())
 				b.Start(0, rack())
 				seq, now := uint32(0), units.Time(0)

@@ -5,20 +5,19 @@ package deadlock_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
-func TestDeepRoundaboutRandomLoops(t *testing.T) { testRandomLoops(t, deep.Cases(1000)) }
+func TestDeepRoundaboutRandomLoops(t *testing.T) { testRandomLoops(t, trials.First(1000)) }
 
-func TestDeepRoundaboutOrder(t *testing.T) { testOrder(t, deep.Cases(400)) }
+func TestDeepRoundaboutOrder(t *testing.T) { testOrder(t, trials.First(400)) }
 
-func TestDeepRoundaboutConcurrentLoops(t *testing.T) { testConcurrentLoops(t, deep.Cases(200)) }
+func TestDeepRoundaboutConcurrentLoops(t *testing.T) { testConcurrentLoops(t, trials.First(200)) }
 
 // Removing any rule makes some random loop lose or reorder frames, stay unresolved, abandon a
 // round, or leave state behind. Rules that cannot be removed through the API are in
 // TestDeepMistakesInRoundaboutAreCaught.
 func TestDeepRoundaboutMutants(t *testing.T) {
-	deep.Turn(t)
 	for _, mutant := range []string{
 		"RESUMEs are not delayed", "no barrier", "the side queue stays", "the reserve stays", "nothing is set aside", "the gate obeys pauses in a round",
 		"nothing is marked", "credits are added up", "others join the loop", "in-loop frames have no reserve", "marks stay",

@@ -10,6 +10,7 @@ import (
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 // dshModel is a second implementation of DSH without shortcuts. It keeps the bytes per queue and
@@ -287,7 +288,7 @@ func TestDSHAgreesWithModel(t *testing.T) {
 		}
 	}
 	for range 10 { // rapid runs a hundred cases each
-		rapid.Check(t, property)
+		trials.Check(t, property)
 	}
 	t.Logf("of %d cases: %d paused, %d paused the port, %d used the insurance, %d dropped, %d took shortcuts, %d had one queue for a window", cases, paused, portPaused, insured, dropped, brief, single)
 	if paused < cases/2 || portPaused < cases/4 || insured < cases/5 || brief < cases/20 || dropped < 1 || single < cases/10 {

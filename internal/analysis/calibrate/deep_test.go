@@ -8,13 +8,11 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 // TestDeepWorlds calibrates ten fabrics by their counters. In nine the load is within 10 % and the
 // congested port is named first.
 func TestDeepWorlds(t *testing.T) {
-	deep.Turn(t)
 	good := 0
 	for i := range worlds {
 		x := &worlds[i]

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
 )
@@ -222,7 +223,7 @@ func TestRestrictedTraffic(t *testing.T) {
 // A group is a set of queues that all reach each other.
 func TestGroupsAgainstReachability(t *testing.T) {
 	f := NewFabric(torus(t, 3, 3), nil, false)
-	rapid.Check(t, func(r *rapid.T) {
+	trials.Check(t, func(r *rapid.T) {
 		d := newDependencies(f, 1)
 		reach := make([][]bool, d.queues())
 		for q := range reach {

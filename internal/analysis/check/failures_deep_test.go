@@ -7,13 +7,11 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/examples"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 // 1024 hosts: each of 16 pods has 8 x 8 links between edge and aggregation switches, and 8 x 8
 // from there to the cores. No single failure causes a cycle.
 func TestDeepFailuresOfLargeFatTree(t *testing.T) {
-	deep.Turn(t)
 	g := fatTree(t, 16)
 	f := NewFabric(g, nil, false)
 	got, err := f.Failures(context.Background(), everyone, 1, 2, nil, nil)
@@ -46,7 +44,6 @@ func TestDeepFailuresOfLargeFatTree(t *testing.T) {
 }
 
 func TestDeepCheckExamples(t *testing.T) {
-	deep.Turn(t)
 	testExamples(t, true)
 	for _, e := range examples.All() {
 		e, err := examples.Get(e.Name)

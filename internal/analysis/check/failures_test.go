@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/topo"
 )
 
@@ -107,7 +108,7 @@ func TestFailuresOfFatTree(t *testing.T) {
 // links in random trees with some links missing.
 func TestFailuresAgainstNaive(t *testing.T) {
 	cyclic, free := 0, 0
-	rapid.Check(t, func(r *rapid.T) {
+	trials.Check(t, func(r *rapid.T) {
 		var g *topo.Graph
 		if rapid.Bool().Draw(r, "tree") {
 			g = fatTree(t, 4)

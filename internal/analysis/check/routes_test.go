@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/topo"
 )
 
@@ -66,7 +67,7 @@ func tableDependencies(g *topo.Graph, f *Fabric, down []bool, first bool) map[tu
 
 // Dependencies agree with the simulator's routing tables.
 func TestDependenciesAgainstTables(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	trials.Check(t, func(r *rapid.T) {
 		var g *topo.Graph
 		switch rapid.IntRange(0, 4).Draw(r, "topology") {
 		case 0:

@@ -5,15 +5,13 @@ package explain_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 func TestDeepPartsAddUp(t *testing.T) {
-	deep.Turn(t)
-	partsAddUp(t, deep.All(50))
+	partsAddUp(t, trials.First(50))
 }
 
 func TestDeepTrees(t *testing.T) {
-	deep.Turn(t)
-	sameTrees(t, deep.All(24))
+	sameTrees(t, trials.First(24))
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/analysis/explain"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/internal/render/runreport"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
@@ -69,7 +69,7 @@ func randomScenario(index int) string {
 
 // The steps of a flow follow each other without gaps from its start to its last ACK, so they
 // add up to its FCT exactly. If it did not finish, they reach the end of the run.
-func TestPartsAddUp(t *testing.T) { partsAddUp(t, deep.All(12)) }
+func TestPartsAddUp(t *testing.T) { partsAddUp(t, trials.First(12)) }
 
 func partsAddUp(t *testing.T, cases []int) {
 	t.Helper()
@@ -177,7 +177,7 @@ func TestSameBytes(t *testing.T) {
 }
 
 // Pauses and their trees agree with the engine's own (output.pause_tree).
-func TestTrees(t *testing.T) { sameTrees(t, deep.All(8)) }
+func TestTrees(t *testing.T) { sameTrees(t, trials.First(8)) }
 
 func sameTrees(t *testing.T, cases []int) {
 	t.Helper()

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/internal/analysis/explain"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/run"
 )
 
@@ -39,7 +38,6 @@ func program(t *testing.T) string {
 
 // Doubling the events multiplies the instructions of an explanation by at most 2.3.
 func TestDeepExplainGrowsWithEvents(t *testing.T) {
-	deep.Turn(t)
 	if _, err := exec.LookPath("valgrind"); err != nil {
 		t.Skip("valgrind counts the instructions: ", err)
 	}
@@ -69,7 +67,6 @@ func TestDeepExplainGrowsWithEvents(t *testing.T) {
 
 // Explaining 10^7 hops with 10^5 pauses takes less than 1 GiB of memory.
 func TestDeepExplainLarge(t *testing.T) {
-	deep.Turn(t)
 	folder, hops, pauses := busy(t, 9100)
 	if hops < 10e6 || pauses < 90e3 {
 		t.Fatalf("%d hops, %d pauses", hops, pauses)

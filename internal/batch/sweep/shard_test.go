@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 func environment(pairs ...string) func(string) string {
@@ -83,7 +85,7 @@ func TestDeal(t *testing.T) {
 // No task has more than the mean plus one point: the task with the most had the least before
 // its last point.
 func TestDealIsEven(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		costs := rapid.SliceOf(rapid.Float64Range(0, 1e6)).Draw(t, "costs")
 		tasks := rapid.IntRange(1, 12).Draw(t, "tasks")
 		load, sum, most := make([]float64, tasks), 0.0, 0.0

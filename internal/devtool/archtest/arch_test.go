@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"scheme/buffer", "scheme/cc", "scheme/deadlock", "scheme/flowctl", "scheme/mark", "scheme/route", "scheme/sched"},
 	{"dataplane", "internal/analysis/chips"},
 	{"internal/interop/goal", "internal/interop/htsim"},
-	{"metrics", "sim", "topo", "workload", "internal/devtool/browser", "internal/devtool/deep", "internal/sys/disk", "internal/sys/hugepage", "internal/live/netns", "internal/batch/peer", "internal/batch/optimise", "internal/render/plot"},
+	{"metrics", "sim", "topo", "workload", "internal/devtool/browser", "internal/devtool/await", "internal/devtool/trials", "internal/sys/disk", "internal/sys/hugepage", "internal/live/netns", "internal/batch/peer", "internal/batch/optimise", "internal/render/plot"},
 	{"scenario", "internal/devtool/mutant", "internal/record/capture", "internal/batch/cluster", "internal/analysis/headroom", "cmd/xoff-hub/hub", "internal/record/openmetrics", "internal/record/perfetto", "internal/render/report", "internal/interop/sonic", "internal/interop/counters", "internal/record/trace"},
 	{"examples", "experiments", "internal/render/colours", "internal/analysis/explain", "internal/model/layout", "internal/interop/sonic/rules"},
 	{"internal/model/ideal", "internal/render/runreport", "internal/interop/sonic/convert", "internal/model/validate"},
@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"internal/batch/chart"},
 	{"internal/batch/tune"},
 	{"cli"},
-	{"cmd/xoff", "cmd/xoff-hub", "internal/devtool/archtest", "internal/devtool/docfig", "internal/devtool/pgo", "internal/devtool/release"},
+	{"cmd/xoff", "cmd/xoff-hub", "cli/dialogue", "cli/process", "docs/tests", "internal/devtool/archtest", "internal/devtool/docfig", "internal/devtool/pgo", "internal/devtool/release", "internal/devtool/script"},
 }
 
 // layerOf maps each package to the index of its layer.

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 // MustCatch replaces right by wrong in a function of the module and runs `go test` with the
@@ -20,7 +18,7 @@ import (
 // an overlay: no file is modified.
 //
 // Without the build tag deep nothing is compiled: MustCatch only checks that the function
-// still contains right. With it, mutants run in parallel and in turns (package deep).
+// still contains right. With it, mutants run in parallel.
 func MustCatch(t *testing.T, function, right, wrong string, test ...string) {
 	t.Helper()
 	source, err := moduleSources().find(function, right)
@@ -30,7 +28,6 @@ func MustCatch(t *testing.T, function, right, wrong string, test ...string) {
 	if !compile {
 		return
 	}
-	deep.Turn(t)
 	t.Parallel()
 	folder := t.TempDir()
 	changed, overlay := filepath.Join(folder, filepath.Base(source.file)), filepath.Join(folder, "overlay.json")
@@ -45,7 +42,6 @@ func MustCatch(t *testing.T, function, right, wrong string, test ...string) {
 		}
 	}
 	cmd := exec.Command("go", append([]string{"test", "-overlay", overlay, "-count=1", "-timeout=10m"}, test...)...)
-	cmd.Env = append(os.Environ(), "XOFF_TURN=") // all cases of deep tests
 	out, err := cmd.CombinedOutput()
 	output := string(out)
 	switch {

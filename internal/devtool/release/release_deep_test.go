@@ -7,13 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 // Two builds that share no cache give the same bytes.
 func TestDeepBuildsAreTheSame(t *testing.T) {
-	deep.Turn(t)
 	var binaries [2][]byte
 	for i := range binaries {
 		t.Setenv("GOCACHE", t.TempDir())
@@ -29,7 +26,6 @@ func TestDeepBuildsAreTheSame(t *testing.T) {
 
 // Every third-party module in the programs has a licence, and its text is in the archive.
 func TestDeepLicencesOfPrograms(t *testing.T) {
-	deep.Turn(t)
 	finder, err := newLicenceFinder()
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 // heap returns the bytes of live objects.
@@ -24,7 +22,6 @@ func heap() int64 {
 // A schedule of 10^7 operations is loaded with all ranks at once, from binary and from text,
 // in at most 40 bytes per operation.
 func TestDeepTenMillion(t *testing.T) {
-	deep.Turn(t)
 	ring := Ring{Size: 1 << 20, Compute: 1000, NumRanks: 1024, Rounds: 3256}
 	for name, write := range map[string]func(*os.File) error{
 		"binary": func(w *os.File) error { return WriteBinary(w, ring) },
@@ -93,7 +90,6 @@ func (d dense) ReadAt(b []byte, at int64) (int, error) {
 // A text whose graph would take more than twice the file and 256 MiB is rejected before
 // memory is allocated.
 func TestDeepDense(t *testing.T) {
-	deep.Turn(t)
 	d := dense(11_000_000)
 	before := heap()
 	f, err := New("dense", d, d.size())

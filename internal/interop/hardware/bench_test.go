@@ -9,6 +9,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 // measured measures a setup with all invariant checks enabled.
@@ -139,7 +140,7 @@ func TestSetups(t *testing.T) {
 // On any switch, thresholds are in order, headroom has the configured size, and byte counts
 // are consistent. Invariant checks cover partitions and the pool during the run.
 func TestMeasureAnySwitch(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		s := small()
 		s.parts = rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "parts")
 		s.exponent = int64(rapid.IntRange(-4, 3).Draw(t, "exponent"))

@@ -5,8 +5,6 @@ package engine
 import (
 	"context"
 	"testing"
-
-	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 // TestDeepSchemesRealClock runs every scheme for 2 s on the real clock and checks all invariants.
@@ -14,7 +12,6 @@ import (
 func TestDeepSchemesRealClock(t *testing.T) {
 	for _, s := range everyScheme() {
 		t.Run(s.name, func(t *testing.T) {
-			deep.Turn(t)
 			set := append([]string{"run.stop.when=time", "run.stop.at_most=2s", "workload.a.size=5MB", "workload.b.size=5MB", "workload.c.size=2MB"}, s.set...)
 			b := built(t, schemes, set...)
 			e, err := New(b.Spec, Options{})

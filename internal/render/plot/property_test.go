@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 var (
@@ -153,7 +155,7 @@ func figures() *rapid.Generator[*Figure] {
 // For any numbers, the SVG of a figure is well-formed, contains every series, and has every
 // point within its edges.
 func TestAnyFigure(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		f := figures().Draw(t, "figure")
 		var a, b bytes.Buffer
 		if err := f.SVG(&a); err != nil {

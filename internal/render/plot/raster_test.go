@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/image/math/fixed"
 	"pgregory.net/rapid"
+
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
 var black = color.RGBA{A: 255}
@@ -140,7 +142,7 @@ func strokeFlaw(c *canvas, pts []fixed.Point26_6, radius float64) string {
 // A line has no holes and no stray pixels, also where it crosses itself or leaves the image.
 func TestAnyLine(t *testing.T) {
 	const size = tile + 40
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		where := rapid.Custom(func(t *rapid.T) fixed.Point26_6 {
 			at := rapid.IntRange(-20*64, (size+20)*64)
 			return fixed.Point26_6{X: fixed.Int26_6(at.Draw(t, "x")), Y: fixed.Int26_6(at.Draw(t, "y"))}

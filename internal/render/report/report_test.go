@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/xoff-net/xoff/internal/devtool/trials"
 	"github.com/xoff-net/xoff/internal/render/plot"
 )
 
@@ -138,7 +139,7 @@ func TestPageStandsAlone(t *testing.T) {
 func TestAnyText(t *testing.T) {
 	words := rapid.OneOf(rapid.SampledFrom([]string{"</td>", "<script>alert(1)</script>", "a|b", "`", "``", "`a|b`", "]]>", "&amp;", "\x00", "\xff\xfe", "\n\n# x", "**b**", "\\"}), rapid.String())
 	bar := regexp.MustCompile(`(^|[^\\])(\\\\)*\|`)
-	rapid.Check(t, func(t *rapid.T) {
+	trials.Check(t, func(t *rapid.T) {
 		s := func(name string) string { return words.Draw(t, name) }
 		table := &Table{Caption: s("caption"), Columns: []Column{{Name: s("a")}, {Name: s("b"), Align: Right}}}
 		table.Row(s("c"), s("d"))
