@@ -13,6 +13,7 @@ import (
 func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
 	few := []string{"-run=^TestFewArrivalsAreOrderedLikeMany$", "."}
 	byKey, byInsertion, public := []string{"-run=^TestEnginesAgree$", "."}, []string{"-run=^(TestEnginesAgreeByInsertion|TestChangesArePlannedFirst|TestNodesStartInOrder)$", "."}, []string{"-run=^TestReferences$", "../internal/interop/publicsim"}
+	var group mutant.Group
 	for _, m := range []struct {
 		name, function, right, wrong string
 		test                         []string
@@ -42,12 +43,14 @@ func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
 		{"nodes started in reverse", "newPlanner", "uint64(i) << 32", "uint64(len(nodes)-i) << 32", byInsertion},
 		{"simultaneous flows started by host", "startOf", "return firstStart + uint64(flow)", "return firstStart", public},
 	} {
-		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.function, m.right, m.wrong, m.test...) })
+		group.Add(m.name, m.function, m.right, m.wrong, m.test...)
 	}
+	group.MustCatch(t)
 }
 
 // Each mutant has one mistake in the path of plain switches or NICs.
 func TestDeepMistakesInPlainNodesAreCaught(t *testing.T) {
+	var group mutant.Group
 	for _, m := range []struct{ name, function, right, wrong string }{
 		{"all frames are admitted", "Switch.forwardPlain", " || !s.fast.admits(l, in, class, units.Bytes(size))", ""},
 		{"receivers do not see departures", "Switch.txDonePlain", "s.releasedPlain(now, in, p, slot, f)", "_ = now"},
@@ -61,14 +64,14 @@ func TestDeepMistakesInPlainNodesAreCaught(t *testing.T) {
 		{"retransmissions count as new", "NIC.servePlain", "q.seq < q.high || ", ""},
 		{"the send time is ignored", "NIC.sendNew", " || q.nextAt > p.busy", ""},
 	} {
-		t.Run(m.name, func(t *testing.T) {
-			mutant.MustCatch(t, m.function, m.right, m.wrong, "-run=^(TestPlainNodesChangeNothing|TestPlainSwitchUnderCongestion)$", ".", "../dataplane")
-		})
+		group.Add(m.name, m.function, m.right, m.wrong, "-run=^(TestPlainNodesChangeNothing|TestPlainSwitchUnderCongestion)$", ".", "../dataplane")
 	}
+	group.MustCatch(t)
 }
 
 // Each mutant has one mistake in a newer scheme.
 func TestDeepMistakesInNewerSchemesAreCaught(t *testing.T) {
+	var group mutant.Group
 	for _, m := range []struct{ name, function, right, wrong string }{
 		{"credits of handlers ignore cells", "handlerSwitch.departed", "p.spec.StoreOfPeer().Cost(units.Bytes(f.Size))", "units.Bytes(f.Size)"},
 		{"credits ignore stored frames", "cbfcReceiver.limit", "min(r.lane-r.stored[class], r.most)", "min(r.lane, r.most)"},
@@ -76,16 +79,16 @@ func TestDeepMistakesInNewerSchemesAreCaught(t *testing.T) {
 		{"relays do not obey pauses", "swing.Gate", "s.params.Side == sideShort", "false"},
 		{"half of the headroom of SONiC", "sonic.Receiver", "s.params.Headroom.Of(p.Spec()),", "s.params.Headroom.Of(p.Spec()) / 2,"},
 	} {
-		t.Run(m.name, func(t *testing.T) {
-			mutant.MustCatch(t, m.function, m.right, m.wrong, "-run=^TestNewerSchemes$", ".")
-		})
+		group.Add(m.name, m.function, m.right, m.wrong, "-run=^TestNewerSchemes$", ".")
 	}
+	group.MustCatch(t)
 }
 
 // Each mutant has one mistake in the deadlock search.
 func TestDeepMistakesAboutDeadlockAreCaught(t *testing.T) {
 	rings := []string{"-run=^(TestRandomLoops|TestSearchOften|TestLoopCloses|TestPausedLoopThatDrainsIsNoDeadlock)$", "."}
 	trees := []string{"-run=^(TestPauseTreeOfAStuckHost|TestRandomPauseTrees)$", "."}
+	var group mutant.Group
 	for _, m := range []struct {
 		name, function, right, wrong string
 		test                         []string
@@ -99,6 +102,7 @@ func TestDeepMistakesAboutDeadlockAreCaught(t *testing.T) {
 		{"the time of the last departure is lost", "sihReceiver.Released", "	r.quiet[a.Class&7] = now\n	in :=", "	in :=", []string{"-run=^TestResumes$", "../scheme/flowctl"}},
 		{"the first pause that was sent is the cause", "parent", "sent[n-1]", "sent[0]", trees},
 	} {
-		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.function, m.right, m.wrong, m.test...) })
+		group.Add(m.name, m.function, m.right, m.wrong, m.test...)
 	}
+	group.MustCatch(t)
 }

@@ -16,6 +16,7 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 	credit, marks := tests("TestCreditWithLittleRoom"), tests("TestRoundaboutOrderEndsWithAGivenUpRound")
 	mesh := []string{"-tags=deep", "-run=^TestDeepRoundaboutInAMeshOfLoops$", "../../run"}
 	classes := []string{"-run=^TestRoundaboutInAMeshOfClasses$", "../../run"}
+	var group mutant.Group
 	for _, m := range []struct {
 		name, function, right, wrong string
 		test                         []string
@@ -43,6 +44,7 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 		{"marked frames that arrive later keep their mark", "roundabout.Arriving", "if p.Flags&packet.Marked != 0 { //", "if false { //", order},
 		{"marked frames that arrive later are not awaited", "roundabout.roundOverdue", "h.s.ArmIngress(r.in, packet.MaskOf(r.class))", "", order},
 	} {
-		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.function, m.right, m.wrong, m.test...) })
+		group.Add(m.name, m.function, m.right, m.wrong, m.test...)
 	}
+	group.MustCatch(t)
 }

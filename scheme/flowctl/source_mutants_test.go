@@ -9,6 +9,7 @@ import (
 // Ledgers and receivers with one mistake each: DSH and its model then differ in the stored bytes
 // of some class.
 func TestDeepLedgerMutants(t *testing.T) {
+	var group mutant.Group
 	for _, m := range []struct{ name, function, right, wrong string }{
 		{"insurance is charged to another queue", "Ledger.Charge", "*l.unshared[a.In*Classes+int(a.Class)].of(s) += int32(a.Bytes)", "*l.unshared[a.In*Classes+int(a.Class)^3].of(s) += int32(a.Bytes)"},
 		{"insurance is released from another queue", "Ledger.Release", "l.releaseMixed(a.In*Classes+int(a.Class), left)", "l.releaseMixed(a.In*Classes+int(a.Class)^3, left)"},
@@ -17,8 +18,7 @@ func TestDeepLedgerMutants(t *testing.T) {
 		{"the insurance of the queue is checked, not of the port", "dshReceiver.Place", "case view.PortIn(port, mmu.Headroom)+a.Bytes <= r.insurance:", "case in.Headroom+a.Bytes <= r.insurance:"},
 		{"private bytes count as shared", "dshReceiver.Place", "shared, t := view.PortIn(port, mmu.Shared), r.threshold", "shared, t := view.PortIn(port, mmu.Shared)+in.Private, r.threshold"},
 	} {
-		t.Run(m.name, func(t *testing.T) {
-			mutant.MustCatch(t, m.function, m.right, m.wrong, "-run=^TestDSHAgreesWithModel$", ".")
-		})
+		group.Add(m.name, m.function, m.right, m.wrong, "-run=^TestDSHAgreesWithModel$", ".")
 	}
+	group.MustCatch(t)
 }

@@ -9,6 +9,7 @@ import (
 // Mutates the source; the tests of this package and of counters must fail.
 func TestDeepMistakesInCalibrationAreCaught(t *testing.T) {
 	here, formats := []string{"-run=Matrix|Suspects|Counters|Explain", "."}, []string{"-run=.", "../../interop/counters"}
+	var group mutant.Group
 	for _, m := range []struct {
 		name, function, right, wrong string
 		test                         []string
@@ -23,6 +24,7 @@ func TestDeepMistakesInCalibrationAreCaught(t *testing.T) {
 		{"events of the next period", "node.at", "int(now / n.every)", "int(now/n.every) + 1", formats},
 		{"N/A is zero", "source.cell", `text == "N/A"`, "false", formats},
 	} {
-		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.function, m.right, m.wrong, m.test...) })
+		group.Add(m.name, m.function, m.right, m.wrong, m.test...)
 	}
+	group.MustCatch(t)
 }

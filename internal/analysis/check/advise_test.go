@@ -223,6 +223,7 @@ func TestOffered(t *testing.T) {
 
 // Mistakes in the rules that TestAdviceInRuns and TestOffered find.
 func TestAdviceMutants(t *testing.T) {
+	var group mutant.Group
 	for _, m := range []struct{ function, right, wrong string }{
 		{"checker.adviseMarks", "late.Alone/2", "late.Alone*3"},
 		{"checker.alphas", "x/(shared-x)", "x/(shared-x)/32"},
@@ -230,8 +231,7 @@ func TestAdviceMutants(t *testing.T) {
 		{"checker.legitimate", "units.Time(depth)", "units.Time(depth)/50"},
 		{"offered.route", "/ float64(len(ports))", "* float64(len(ports))"},
 	} {
-		t.Run(m.function+" "+m.right, func(t *testing.T) {
-			mutant.MustCatch(t, m.function, m.right, m.wrong, "-run", "TestAdviceInRuns|TestOffered", "./internal/analysis/check")
-		})
+		group.Add(m.function+" "+m.right, m.function, m.right, m.wrong, "-run", "TestAdviceInRuns|TestOffered", "./internal/analysis/check")
 	}
+	group.MustCatch(t)
 }

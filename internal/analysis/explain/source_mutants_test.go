@@ -9,6 +9,7 @@ import (
 // Mistakes in the recorder, in the walk along the critical path, and in the causes found.
 func TestDeepMutants(t *testing.T) {
 	const tests = "ByHand|Loss|Cases|Alone|PartsAddUp|Trees|Narrow"
+	var group mutant.Group
 	for _, m := range []struct{ name, function, right, wrong string }{
 		{"an opening window is ignored", "sender.leaves", "case s.opened.at > ready:", "case s.opened.at > ready && now < 0:"},
 		{"pacing is ignored", "sender.leaves", "ready := min(max(s.paced, s.start), now)", "ready := min(s.start, now)"},
@@ -37,6 +38,7 @@ func TestDeepMutants(t *testing.T) {
 		{"a NACK reports no loss", "NIC.acknowledged", "n.ack.Nack = true\n\t\tn.reportLost(now, q)\n", "n.ack.Nack = true\n"},
 		{"the next send time instead of this one", "NIC.sendPacket", "n.flowEnds.Sends(q.flow, q.nextAt)", "n.flowEnds.Sends(q.flow, now)"},
 	} {
-		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.function, m.right, m.wrong, "-failfast", "-run", tests, ".") })
+		group.Add(m.name, m.function, m.right, m.wrong, "-failfast", "-run", tests, ".")
 	}
+	group.MustCatch(t)
 }

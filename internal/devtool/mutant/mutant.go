@@ -1,5 +1,9 @@
-// Package mutant checks that tests catch mistakes: it plants one in the source and runs the
+// Package mutant checks that tests catch mistakes: it plants them in the source and runs the
 // tests, which must fail.
+//
+// All mistakes of a group are compiled at once. Each function with mistakes gets one copy of
+// itself per mistake and begins with a switch, which calls the copy whose number an environment
+// variable has. The changes are an overlay: no file is modified.
 package mutant
 
 import (
@@ -8,76 +12,154 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// MustCatch replaces right by wrong in a function of the module and runs `go test` with the
-// given arguments; t fails if those tests pass. The function is T.Name for a method and
-// Name otherwise, in any file or package. It must contain right exactly once. The change is
-// an overlay: no file is modified.
+// Group is a list of mutants that are compiled together.
+type Group struct{ list []mutation }
+
+// mutation is one mistake, and the `go test` arguments that must find it.
+type mutation struct {
+	name, function, right, wrong string
+	test                         []string
+	at                           site
+}
+
+// Add adds a mutant: right is replaced by wrong in a function of the module. The function is
+// T.Name for a method and Name otherwise, in any file or package. It must contain right exactly
+// once. The test arguments are -run, -failfast, and packages.
+func (g *Group) Add(name, function, right, wrong string, test ...string) {
+	g.list = append(g.list, mutation{name: name, function: function, right: right, wrong: wrong, test: test})
+}
+
+// MustCatch runs the tests of each mutant; t fails if they pass.
 //
-// Without the build tag deep nothing is compiled: MustCatch only checks that the function
-// still contains right. With it, mutants run in parallel.
-func MustCatch(t *testing.T, function, right, wrong string, test ...string) {
+// Without the build tag deep nothing is compiled: MustCatch only checks that each function
+// still contains the text.
+func (g *Group) MustCatch(t *testing.T) {
 	t.Helper()
-	source, err := moduleSources().find(function, right)
-	if err != nil {
-		t.Fatalf("%v; fix: update the function or the text of this mutant", err)
+	for i := range g.list {
+		m := &g.list[i]
+		var err error
+		if m.at, err = moduleSources().find(m.function, m.right); err != nil {
+			t.Fatalf("%s: %v; fix: update the function or the text of this mutant", m.name, err)
+		}
 	}
 	if !compile {
 		return
 	}
-	t.Parallel()
 	folder := t.TempDir()
-	changed, overlay := filepath.Join(folder, filepath.Base(source.file)), filepath.Join(folder, "overlay.json")
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{source.file: changed}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := source.text[:source.at] + wrong + source.text[source.at+len(right):]
-	for name, data := range map[string]string{changed: text, overlay: string(replace)} {
-		if err := os.WriteFile(name, []byte(data), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.Command("go", append([]string{"test", "-overlay", overlay, "-count=1", "-timeout=10m"}, test...)...)
-	out, err := cmd.CombinedOutput()
-	output := string(out)
-	switch {
-	case strings.Contains(output, "[build failed]"):
-		t.Fatalf("the mutant does not build:\n%s", output)
-	case err == nil:
-		t.Error("no test failed (expected the tests to catch the mutant)")
-	default:
-		t.Logf("caught: %.300s", output)
-	}
-}
-
-// site is where a mutant changes a file.
-type site struct {
-	file, text string
-	at         int // offset of the change
-}
-
-// find returns the site of right in the only function of that name that contains it.
-func (s sources) find(function, right string) (site, error) {
-	var found []site
-	var near []string // locations of functions of that name
-	for file, text := range s {
-		for _, f := range functionsOf(file, text, function) {
-			body := text[f.from:f.to]
-			near = append(near, fmt.Sprintf("%s:%d contains it %d times", file, f.line, strings.Count(body, right)))
-			if strings.Count(body, right) == 1 {
-				found = append(found, site{file, text, f.from + strings.Index(body, right)})
+	overlay := writeOverlay(t, folder, g.list)
+	programs := make(map[string]string) // test binaries by package
+	for _, m := range g.list {
+		for _, p := range packages(m.test) {
+			if programs[p] == "" {
+				programs[p] = filepath.Join(folder, fmt.Sprintf("test%d", len(programs)))
+				if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", programs[p], p).CombinedOutput(); err != nil {
+					t.Fatalf("the mutants do not build: %v\n%s", err, out)
+				}
 			}
 		}
 	}
-	switch {
-	case len(near) == 0:
-		return site{}, fmt.Errorf("no function %s in the module", function)
-	case len(found) != 1:
-		return site{}, fmt.Errorf("%d functions %s contain %q once (expected 1): %s", len(found), function, right, strings.Join(near, ", "))
+	run := func(number int, test []string) (output string, passed bool) {
+		for _, p := range packages(test) {
+			cmd := exec.Command(programs[p], arguments(test)...)
+			cmd.Dir = directory(t, p)
+			cmd.Env = append(os.Environ(), variable+"="+strconv.Itoa(number))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				return string(out), false
+			}
+		}
+		return "", true
 	}
-	return found[0], nil
+	var whole []string // tests that passed without a mistake
+	for i, m := range g.list {
+		if key := strings.Join(m.test, "\x00"); !slices.Contains(whole, key) {
+			whole = append(whole, key)
+			t.Run("no mistake "+strings.Join(m.test, " "), func(t *testing.T) {
+				t.Parallel()
+				if out, passed := run(0, m.test); !passed {
+					t.Errorf("the tests fail without a mutant:\n%s", out)
+				}
+			})
+		}
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			out, passed := run(i+1, m.test)
+			if passed {
+				t.Error("no test failed (expected the tests to catch the mutant)")
+			}
+			t.Logf("caught: %.300s", out)
+		})
+	}
+}
+
+// packages returns the packages of test arguments.
+func packages(test []string) (list []string) {
+	for i, a := range test {
+		if !strings.HasPrefix(a, "-") && (i == 0 || test[i-1] != "-run") {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// arguments returns the flags of a test binary for the flags of test arguments.
+func arguments(test []string) []string {
+	list := []string{"-test.timeout=10m"}
+	for i, a := range test {
+		switch {
+		case strings.HasPrefix(a, "-"):
+			list = append(list, "-test."+a[1:])
+		case i > 0 && test[i-1] == "-run":
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// directory returns the folder of a package: its tests run there.
+func directory(t *testing.T, pkg string) string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
+	if err != nil {
+		t.Fatalf("go list %s: %v", pkg, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// writeOverlay writes the changed files and an overlay that names them.
+func writeOverlay(t *testing.T, folder string, list []mutation) string {
+	t.Helper()
+	replace := make(map[string]string)
+	write := func(path, text string) {
+		if _, known := replace[path]; known {
+			return
+		}
+		replace[path] = filepath.Join(folder, fmt.Sprintf("%d.go", len(replace)))
+		if err := os.WriteFile(replace[path], []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range list {
+		file := m.at.file
+		text, name, err := mutated(file, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(file, text)
+		write(filepath.Join(filepath.Dir(file), "chosen_mutant.go"), "package "+name+chosen)
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "overlay.json")
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

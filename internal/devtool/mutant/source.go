@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -103,4 +104,32 @@ func receiver(f *ast.FuncDecl) string {
 			return ""
 		}
 	}
+}
+
+// site is where a mutant changes a file.
+type site struct {
+	file, text string
+	at         int // offset of the change
+}
+
+// find returns the site of right in the only function of that name that contains it.
+func (s sources) find(function, right string) (site, error) {
+	var found []site
+	var near []string // locations of functions of that name
+	for file, text := range s {
+		for _, f := range functionsOf(file, text, function) {
+			body := text[f.from:f.to]
+			near = append(near, fmt.Sprintf("%s:%d contains it %d times", file, f.line, strings.Count(body, right)))
+			if strings.Count(body, right) == 1 {
+				found = append(found, site{file, text, f.from + strings.Index(body, right)})
+			}
+		}
+	}
+	switch {
+	case len(near) == 0:
+		return site{}, fmt.Errorf("no function %s in the module", function)
+	case len(found) != 1:
+		return site{}, fmt.Errorf("%d functions %s contain %q once (expected 1): %s", len(found), function, right, strings.Join(near, ", "))
+	}
+	return found[0], nil
 }

@@ -11,6 +11,7 @@ func TestDeepMistakesInTheModelAreCaught(t *testing.T) {
 	books, rules := []string{"-run=Cells|Part|Minimum|Egress|Division", "../../../base/mmu"}, []string{"-run=Chip", "../../../scheme/buffer"}
 	ends, points := []string{"-run=SONiC", "../../../scheme/flowctl"}, []string{"-run=ByHand|Setups", "."}
 	runs := []string{"-run=ChipSwitches", "../../../fabric"}
+	var group mutant.Group
 	for _, m := range []struct {
 		name, function, right, wrong string
 		test                         []string
@@ -31,6 +32,7 @@ func TestDeepMistakesInTheModelAreCaught(t *testing.T) {
 		{"the dialect of sizes is forgotten", "setup.layOut", "case chip.Dialect.Total:", "case true:", points},
 		{"cells of ports are forgotten", "setup.layOut", "chip.PortCells.Bytes() * s.cell", "0 * chip.PortCells.Bytes() * s.cell", points},
 	} {
-		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.function, m.right, m.wrong, m.test...) })
+		group.Add(m.name, m.function, m.right, m.wrong, m.test...)
 	}
+	group.MustCatch(t)
 }
