@@ -2,15 +2,15 @@ LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
 VERSION ?= $(shell git describe --tags --always --dirty)
 
-.PHONY: build release test test-deep test-all race lint bench instructions instructions-record profile figures fidelity ci docs
+.PHONY: build release test test-deep race lint bench instructions instructions-record profile figures fidelity ci docs reference
 
 build: ; go build -o xoff ./cmd/xoff && go build -o xoff-hub ./cmd/xoff-hub
 # Build the archives of a release in dist, with completions, man pages and checksums.
 release: ; go run ./internal/devtool/release -version $(VERSION)
 test: ; go test ./...
-# Run a tenth of the deep cases, chosen by the number of commits; test-all runs all of them.
-test-deep: ; turn=$$(.ci/turn) && XOFF_TURN=$$turn go test -tags deep -run Deep -timeout 20m ./...
-test-all: test ; XOFF_TURN= go test -tags deep -run Deep -timeout 60m ./...
+# Run the long tests (TestDeep...) of all packages, or of some: make test-deep PACKAGES=./sim
+PACKAGES ?= ./...
+test-deep: ; go test -tags deep -run Deep -count=1 -timeout 60m $(PACKAGES)
 # Run the race detector on packages with goroutines, without their long sequential tests (-short); in check only failures use goroutines.
 race: ; go test -race -short -timeout 30m ./sim/... ./internal/live/... ./cli/... ./internal/batch/sweep/... ./internal/batch/remote/... ./cmd/xoff-hub/... && go test -race -short -run Failures ./internal/analysis/check
 # examples/own-scheme is a separate module.

@@ -8,4 +8,4 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
-func TestDeepBifrostKeepsItsPromise(t *testing.T) { checkBifrostPromise(t, trials.First(5000)) }
+func TestDeepBifrostKeepsItsPromise(t *testing.T) { checkBifrostPromise(t, trials.First(2000)) }

@@ -8,4 +8,4 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
-func TestDeepBifrostXKeepsItsPromise(t *testing.T) { checkBifrostXPromise(t, trials.First(5000)) }
+func TestDeepBifrostXKeepsItsPromise(t *testing.T) { checkBifrostXPromise(t, trials.First(2000)) }

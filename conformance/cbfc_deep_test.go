@@ -8,4 +8,4 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
-func TestDeepCBFCKeepsItsPromise(t *testing.T) { checkCBFCPromise(t, trials.First(5000)) }
+func TestDeepCBFCKeepsItsPromise(t *testing.T) { checkCBFCPromise(t, trials.First(2000)) }

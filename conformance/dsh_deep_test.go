@@ -8,4 +8,4 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
-func TestDeepDSHLosesNothing(t *testing.T) { losesNothing(t, trials.First(10_000)) }
+func TestDeepDSHLosesNothing(t *testing.T) { losesNothing(t, trials.First(4000)) }

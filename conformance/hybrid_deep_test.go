@@ -8,4 +8,4 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
-func TestDeepSharingLosesNothing(t *testing.T) { sharingLosesNothing(t, trials.First(5000)) }
+func TestDeepSharingLosesNothing(t *testing.T) { sharingLosesNothing(t, trials.First(2000)) }

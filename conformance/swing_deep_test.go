@@ -8,4 +8,4 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
-func TestDeepSwingKeepsItsPromise(t *testing.T) { checkSwingPromise(t, trials.First(5000)) }
+func TestDeepSwingKeepsItsPromise(t *testing.T) { checkSwingPromise(t, trials.First(2000)) }

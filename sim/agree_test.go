@@ -584,6 +584,6 @@ func TestEnginesAgree(t *testing.T) {
 		testAgree(t, trials.First(6), 500)
 		return
 	}
-	// Short cases that reach the required coverage; TestDeepEnginesAgree runs 500 long ones.
+	// Short cases that reach the required coverage; TestDeepEnginesAgree runs 200 long ones.
 	testAgree(t, []int{0, 3, 6, 7, 8, 11, 14, 17, 25, 28, 34}, 2000)
 }

@@ -8,4 +8,4 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/trials"
 )
 
-func TestDeepRandomLoops(t *testing.T) { testLoops(t, trials.First(300), 5) }
+func TestDeepRandomLoops(t *testing.T) { testLoops(t, trials.First(100), 5) }

@@ -237,7 +237,7 @@ func TestNewerSchemes(t *testing.T) {
 		testNewer(t, trials.First(4), 300)
 		return
 	}
-	// Short cases that reach the required coverage; TestDeepNewerSchemes runs 300 long ones.
+	// Short cases that reach the required coverage; TestDeepNewerSchemes runs 200 long ones.
 	testNewer(t, []int{8, 20, 27, 35, 40, 41, 77, 79, 85, 95, 106, 124, 150, 164, 169, 51, 181, 224, 278, 284}, 1000)
 }
 

@@ -10,7 +10,7 @@ import (
 
 func TestDeepReverieDSHRoundabout(t *testing.T) {
 	var v togetherCoverage
-	together{policy: "reverie", ports: "dsh", handler: "roundabout"}.keeps(t, trials.First(1000), 600, &v)
+	together{policy: "reverie", ports: "dsh", handler: "roundabout"}.keeps(t, trials.First(400), 600, &v)
 	t.Log(&v)
 }
 

@@ -100,7 +100,7 @@ func useDSH(net *conformance.Network) {
 
 // Flows start at random times within 20 us, so that either loop closes first, or both do.
 // Resolving one must not prevent resolving the other.
-func TestRoundaboutConcurrentLoops(t *testing.T) { testConcurrentLoops(t, seeds(5)) }
+func TestRoundaboutConcurrentLoops(t *testing.T) { testConcurrentLoops(t, seeds(8)) }
 
 func testConcurrentLoops(t *testing.T, seeds []int) {
 	for _, c := range concurrent {

@@ -38,7 +38,7 @@ func TestDeepMutants(t *testing.T) {
 		{"a NACK reports no loss", "NIC.acknowledged", "n.ack.Nack = true\n\t\tn.reportLost(now, q)\n", "n.ack.Nack = true\n"},
 		{"the next send time instead of this one", "NIC.sendPacket", "n.flowEnds.Sends(q.flow, q.nextAt)", "n.flowEnds.Sends(q.flow, now)"},
 	} {
-		group.Add(m.name, m.function, m.right, m.wrong, "-failfast", "-run", tests, ".")
+		group.Add(m.name, m.function, m.right, m.wrong, "-failfast", "-run="+tests, ".")
 	}
 	group.MustCatch(t)
 }

@@ -30,7 +30,8 @@ type mutation struct {
 
 // Add adds a mutant: right is replaced by wrong in a function of the module. The function is
 // T.Name for a method and Name otherwise, in any file or package. It must contain right exactly
-// once. The test arguments are -run, -failfast, and packages.
+// once. The test arguments are
+// -run=PATTERN, -failfast, -tags=TAGS, and packages.
 func (g *Group) Add(name, function, right, wrong string, test ...string) {
 	g.list = append(g.list, mutation{name: name, function: function, right: right, wrong: wrong, test: test})
 }
@@ -53,12 +54,12 @@ func (g *Group) MustCatch(t *testing.T) {
 	}
 	folder := t.TempDir()
 	overlay := writeOverlay(t, folder, g.list)
-	programs := make(map[string]string) // test binaries by package
+	programs := make(map[string]string) // test binaries by package and tags
 	for _, m := range g.list {
 		for _, p := range packages(m.test) {
-			if programs[p] == "" {
-				programs[p] = filepath.Join(folder, fmt.Sprintf("test%d", len(programs)))
-				if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", programs[p], p).CombinedOutput(); err != nil {
+			if key := p + tags(m.test); programs[key] == "" {
+				programs[key] = filepath.Join(folder, fmt.Sprintf("test%d", len(programs)))
+				if out, err := exec.Command("go", "test", "-c", "-vet=off", tags(m.test), "-overlay", overlay, "-o", programs[key], p).CombinedOutput(); err != nil {
 					t.Fatalf("the mutants do not build: %v\n%s", err, out)
 				}
 			}
@@ -66,7 +67,7 @@ func (g *Group) MustCatch(t *testing.T) {
 	}
 	run := func(number int, test []string) (output string, passed bool) {
 		for _, p := range packages(test) {
-			cmd := exec.Command(programs[p], arguments(test)...)
+			cmd := exec.Command(programs[p+tags(test)], arguments(test)...)
 			cmd.Dir = directory(t, p)
 			cmd.Env = append(os.Environ(), variable+"="+strconv.Itoa(number))
 			if out, err := cmd.CombinedOutput(); err != nil {
@@ -90,32 +91,41 @@ func (g *Group) MustCatch(t *testing.T) {
 			t.Parallel()
 			out, passed := run(i+1, m.test)
 			if passed {
-				t.Error("no test failed (expected the tests to catch the mutant)")
+				t.Fatal("no test failed (expected the tests to catch the mutant)")
 			}
 			t.Logf("caught: %.300s", out)
 		})
 	}
 }
 
+const tagsFlag = "-tags="
+
 // packages returns the packages of test arguments.
 func packages(test []string) (list []string) {
-	for i, a := range test {
-		if !strings.HasPrefix(a, "-") && (i == 0 || test[i-1] != "-run") {
+	for _, a := range test {
+		if !strings.HasPrefix(a, "-") {
 			list = append(list, a)
 		}
 	}
 	return list
 }
 
-// arguments returns the flags of a test binary for the flags of test arguments.
+// tags returns the flag with the build tags of test arguments.
+func tags(test []string) string {
+	for _, a := range test {
+		if strings.HasPrefix(a, tagsFlag) {
+			return a
+		}
+	}
+	return tagsFlag
+}
+
+// arguments returns the flags of a test binary for test arguments.
 func arguments(test []string) []string {
 	list := []string{"-test.timeout=10m"}
-	for i, a := range test {
-		switch {
-		case strings.HasPrefix(a, "-"):
+	for _, a := range test {
+		if strings.HasPrefix(a, "-") && !strings.HasPrefix(a, tagsFlag) {
 			list = append(list, "-test."+a[1:])
-		case i > 0 && test[i-1] == "-run":
-			list = append(list, a)
 		}
 	}
 	return list
