@@ -122,7 +122,7 @@ func consoles(t *testing.T, page string, chosen *regexp.Regexp, run func(command
 	case *rewrite:
 		writeText(t, page, text)
 	default:
-		t.Errorf("%s differs from the output of its commands; run make docs", page)
+		t.Errorf("%s differs from the output of its commands; run make docs-outputs", page)
 	}
 }
 

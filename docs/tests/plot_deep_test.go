@@ -22,7 +22,7 @@ func plotted(t *testing.T, work string) {
 		if *rewrite {
 			writeText(t, shown, made)
 		} else if made != readText(t, shown) {
-			t.Errorf("%s differs from the output of the command above it; run make docs", shown)
+			t.Errorf("%s differs from the output of the command above it; run make docs-outputs", shown)
 		}
 	}
 	t.Run("code", func(t *testing.T) { drawsTheSame(t, work) })

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,7 +14,7 @@ type Fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// Differences returns the names of the files that differ between two folders, also hidden
+// Differences returns the names of the first files that differ between two folders, also hidden
 // ones.
 func Differences(t Fataler, a, b string) string {
 	left, right := tree(t, a), tree(t, b)
@@ -29,6 +30,10 @@ func Differences(t Fataler, a, b string) string {
 		}
 	}
 	slices.Sort(names)
+	const most = 20
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most], fmt.Sprintf("and %d more", n))
+	}
 	return strings.Join(names, ", ")
 }
 

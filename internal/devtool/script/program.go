@@ -124,13 +124,14 @@ func watch(text string) {
 		number = n
 	}
 	var seen atomic.Int64
+	parent := os.NewFile(3, "parent")
 	disk.Before = func(operation, path string) {
 		if op != "*" && op != operation || !matches(pattern, path) {
 			return
 		}
 		switch n := seen.Add(1); {
 		case action == "TELL":
-			_, _ = os.NewFile(3, "parent").Write([]byte{1})
+			_, _ = parent.Write([]byte{1})
 		case n == number:
 			send(action)
 		}
