@@ -11,8 +11,11 @@ test: ; go test ./...
 # Run the long tests (TestDeep...) of all packages, or of some: make test-deep PACKAGES=./sim
 PACKAGES ?= ./...
 test-deep: ; go test -tags deep -run Deep -count=1 -timeout 60m $(PACKAGES)
-# Run the race detector on packages with goroutines, without their long sequential tests (-short); in check only failures use goroutines.
-race: ; go test -race -short -timeout 30m ./sim/... ./internal/live/... ./cli/process ./internal/batch/sweep/... ./internal/batch/remote/... ./cmd/xoff-hub/... && go test -race -short -run Failures ./internal/analysis/check
+# Run the race detector on code with goroutines, without its long sequential tests (-short).
+race:
+	go test -race -short -timeout 30m ./sim ./internal/live/... ./internal/batch/sweep ./internal/batch/remote ./cmd/xoff-hub/...
+	go test -race -run 'Scripts/^(interrupt|live|nats)$$' ./cli/process
+	go test -race -short -run Failures ./internal/analysis/check
 # examples/own-scheme is a separate module.
 lint: ; $(LINT) run ./... && cd examples/own-scheme && go vet .
 bench: ; go run ./cmd/xoff bench

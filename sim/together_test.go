@@ -92,6 +92,9 @@ func combinations() (list []together) {
 
 // Reverie, DSH and Roundabout in one switch keep all their promises.
 func TestReverieDSHRoundabout(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestNewerSchemes covers the same engines under the race detector")
+	}
 	var v togetherCoverage
 	together{policy: "reverie", ports: "dsh", handler: "roundabout"}.keeps(t, trials.First(18), 300, &v)
 	t.Log(&v)
