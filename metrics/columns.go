@@ -1,6 +1,6 @@
 package metrics
 
-import "github.com/parquet-go/parquet-go"
+import "github.com/xoff-net/xoff/internal/record/table"
 
 // Column is a column of a table.
 type Column struct {
@@ -21,14 +21,10 @@ const (
 
 // TableColumns returns the columns of the file of a table.
 func TableColumns(path string) (list []Column, err error) {
-	err = withTable(path, func(table *parquet.File) error {
-		for _, path := range table.Schema().Columns() {
-			leaf, ok := table.Schema().Lookup(path...)
-			if !ok || len(path) != 1 {
-				continue
-			}
-			kind := map[parquet.Kind]ColumnKind{parquet.Double: Real, parquet.Boolean: Truth, parquet.ByteArray: Words}[leaf.Node.Type().Kind()]
-			list = append(list, Column{path[0], kind})
+	err = withTable(path, func(t *table.File) error {
+		for _, c := range t.Columns {
+			kind := map[table.Type]ColumnKind{table.Float: Real, table.Bool: Truth, table.Text: Words}[c.Type]
+			list = append(list, Column{c.Name, kind})
 		}
 		return nil
 	})

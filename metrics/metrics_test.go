@@ -182,7 +182,7 @@ func TestFlowsCSV(t *testing.T) {
 	}
 }
 
-// With more rows than a batch and a row group, the writer is flushed before the end. All
+// With more rows than a row group, the writer is flushed before the end. All
 // column types and nulls occur.
 func TestTableManyRows(t *testing.T) {
 	columns := []probe.Column{
@@ -194,7 +194,7 @@ func TestTableManyRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := int64(rowGroup + 2*rowBatch + 5)
+	n := int64(rowGroup + 517)
 	for i := range n {
 		maybe := i
 		if i%3 == 0 {

@@ -2,36 +2,32 @@ package metrics
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/parquet-go/parquet-go"
-
-	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/internal/record/table"
 )
 
 // ReadColumns reads numeric columns from the file of a table. True is 1, and a missing value
 // is NaN.
 func ReadColumns(path string, names ...string) (list [][]float64, err error) {
-	err = withTable(path, func(table *parquet.File) error {
+	err = withTable(path, func(t *table.File) error {
 		for _, name := range names {
-			leaf, ok := table.Schema().Lookup(name)
-			if !ok {
-				var known []string
-				for _, c := range table.Schema().Columns() {
-					known = append(known, strings.Join(c, "."))
-				}
-				return fmt.Errorf("there is no column %q (allowed: %s)", name, strings.Join(known, ", "))
+			i := t.Find(name)
+			if i < 0 {
+				return fmt.Errorf("there is no column %q (allowed: %s)", name, t.Names())
 			}
-			if k := leaf.Node.Type().Kind(); k != parquet.Int64 && k != parquet.Double && k != parquet.Boolean {
+			if t.Columns[i].Type == table.Text {
 				return fmt.Errorf("column %q is not numeric (expected a numeric column)", name)
 			}
-			column, err := readColumn(table, leaf.ColumnIndex, number)
+			column := make([]float64, 0, 1024)
+			err := t.Each(i, func(words []int64) {
+				for _, w := range words {
+					column = append(column, number(&t.Columns[i], w))
+				}
+			})
 			if err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
@@ -42,95 +38,45 @@ func ReadColumns(path string, names ...string) (list [][]float64, err error) {
 	return list, err
 }
 
+// number returns a word of a numeric column.
+func number(c *table.Column, w int64) float64 {
+	switch {
+	case c.Nullable && w == table.Null:
+		return math.NaN()
+	case c.Type == table.Float:
+		return math.Float64frombits(uint64(w))
+	}
+	return float64(w)
+}
+
 // ReadWords reads a text column from the file of a table. It returns false if the column
 // does not exist or is not text.
 func ReadWords(path, name string) (words []string, ok bool, err error) {
-	err = withTable(path, func(table *parquet.File) error {
-		leaf, found := table.Schema().Lookup(name)
-		if ok = found && leaf.Node.Type().Kind() == parquet.ByteArray; !ok {
+	err = withTable(path, func(t *table.File) error {
+		i := t.Find(name)
+		if ok = i >= 0 && t.Columns[i].Type == table.Text; !ok {
 			return nil
 		}
-		words, err = readColumn(table, leaf.ColumnIndex, func(v parquet.Value) string { return string(v.ByteArray()) })
-		return err
+		return t.Each(i, func(list []int64) {
+			for _, w := range list {
+				text := ""
+				if w != table.Null {
+					text = t.Columns[i].Texts[w]
+				}
+				words = append(words, text)
+			}
+		})
 	})
 	return words, ok, err
 }
 
-func withTable(path string, read func(*parquet.File) error) error {
-	f, err := os.Open(path)
+func withTable(path string, read func(*table.File) error) error {
+	t, err := table.Open(path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	table, err := parquet.OpenFile(f, info.Size())
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return read(table)
-}
-
-func readColumn[T any](table *parquet.File, index int, of func(parquet.Value) T) ([]T, error) {
-	column := make([]T, 0, table.NumRows())
-	err := eachValue(table, index, func(v parquet.Value) { column = append(column, of(v)) })
-	return column, err
-}
-
-// eachValue calls use for every value of a column, in order.
-func eachValue(table *parquet.File, index int, use func(parquet.Value)) error {
-	for _, group := range table.RowGroups() {
-		pages := group.ColumnChunks()[index].Pages()
-		var err error
-		for err == nil {
-			var page parquet.Page
-			if page, err = pages.ReadPage(); err == nil {
-				err = eachInPage(page, use)
-				parquet.Release(page)
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		if err = errors.Join(err, pages.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func eachInPage(page parquet.Page, use func(parquet.Value)) error {
-	var batch [1024]parquet.Value
-	values := page.Values()
-	for {
-		n, err := values.ReadValues(batch[:])
-		for _, v := range batch[:n] {
-			use(v)
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-func number(v parquet.Value) float64 {
-	switch {
-	case v.IsNull():
-		return math.NaN()
-	case v.Kind() == parquet.Double:
-		return v.Double()
-	case v.Kind() == parquet.Boolean:
-		if v.Boolean() {
-			return 1
-		}
-		return 0
-	}
-	return float64(v.Int64())
+	defer func() { _ = t.Close() }()
+	return read(t)
 }
 
 // ReadSummary reads the summary of a run. Its schema version must be SchemaVersion.
@@ -153,54 +99,27 @@ func ReadSummary(folder string) (*Summary, error) {
 // ReadInts reads integer columns from the file of a table. True is 1, and a missing value is
 // probe.Null.
 func ReadInts(path string, names ...string) (list [][]int64, err error) {
-	err = withTable(path, func(table *parquet.File) error {
-		for _, name := range names {
-			leaf, ok := table.Schema().Lookup(name)
-			if !ok {
-				return fmt.Errorf("%s: there is no column %q", path, name)
-			}
-			column, err := readColumn(table, leaf.ColumnIndex, whole)
-			if err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-			list = append(list, column)
+	for _, name := range names {
+		var column []int64
+		if err := EachInt(path, name, func(v int64) { column = append(column, v) }); err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	return list, err
-}
-
-func whole(v parquet.Value) int64 {
-	switch {
-	case v.IsNull():
-		return probe.Null
-	case v.Kind() == parquet.Boolean:
-		if v.Boolean() {
-			return 1
-		}
-		return 0
+		list = append(list, column)
 	}
-	return v.Int64()
+	return list, nil
 }
 
 // ReadTexts reads a text column from the file of a table. rows has the index into texts of
 // each row, or -1 for a missing value.
 func ReadTexts(path, name string) (rows []int32, texts []string, err error) {
-	indexOf := make(map[string]int32)
-	err = withColumn(path, name, func(table *parquet.File, index int) error {
-		rows, err = readColumn(table, index, func(v parquet.Value) int32 {
-			if v.IsNull() {
-				return -1
+	err = withColumn(path, name, table.Text, func(words []int64, c *table.Column) {
+		for _, w := range words {
+			if w == table.Null {
+				w = -1
 			}
-			at, known := indexOf[string(v.ByteArray())]
-			if !known {
-				at = int32(len(texts))
-				texts = append(texts, string(v.ByteArray()))
-				indexOf[texts[at]] = at
-			}
-			return at
-		})
-		return err
+			rows = append(rows, int32(w))
+		}
+		texts = c.Texts
 	})
 	return rows, texts, err
 }
@@ -212,42 +131,52 @@ func EachText(path, name string, known []string, use func(v int64)) error {
 	for i, text := range known {
 		indexOf[text] = int64(i)
 	}
-	return withColumn(path, name, func(table *parquet.File, index int) error {
-		unknown := ""
-		err := eachValue(table, index, func(v parquet.Value) {
-			if v.IsNull() {
-				use(-1)
-				return
-			}
-			at, ok := indexOf[string(v.ByteArray())]
+	var at []int64 // by word, the index in known
+	unknown := ""
+	err := withColumn(path, name, table.Text, func(words []int64, c *table.Column) {
+		for _, text := range c.Texts[len(at):] {
+			i, ok := indexOf[text]
 			if !ok {
-				unknown = string(v.ByteArray())
-				return
+				i, unknown = -1, text
 			}
-			use(at)
-		})
-		if err == nil && unknown != "" {
-			err = fmt.Errorf("unknown value in column %s: %q (expected a file written by this version of xoff)", name, unknown)
+			at = append(at, i)
 		}
-		return err
+		for _, w := range words {
+			if w == table.Null {
+				use(-1)
+			} else if at[w] >= 0 {
+				use(at[w])
+			}
+		}
 	})
+	if err == nil && unknown != "" {
+		err = fmt.Errorf("%s: unknown value in column %s: %q (expected a file written by this version of xoff)", path, name, unknown)
+	}
+	return err
 }
 
 // EachInt calls use for every row of an integer column, with the value that ReadInts returns.
 func EachInt(path, name string, use func(v int64)) error {
-	return withColumn(path, name, func(table *parquet.File, index int) error {
-		return eachValue(table, index, func(v parquet.Value) { use(whole(v)) })
+	return withColumn(path, name, table.Int, func(words []int64, _ *table.Column) {
+		for _, w := range words {
+			use(w)
+		}
 	})
 }
 
-// withColumn calls read with an open table and the index of a column.
-func withColumn(path, name string, read func(table *parquet.File, index int) error) error {
-	return withTable(path, func(table *parquet.File) error {
-		leaf, ok := table.Schema().Lookup(name)
-		if !ok {
+// withColumn calls read with the words of a column, page by page. A column of integers may also
+// have truth values.
+func withColumn(path, name string, kind table.Type, read func(words []int64, c *table.Column)) error {
+	return withTable(path, func(t *table.File) error {
+		i := t.Find(name)
+		if i < 0 {
 			return fmt.Errorf("%s: there is no column %q", path, name)
 		}
-		if err := read(table, leaf.ColumnIndex); err != nil {
+		c := &t.Columns[i]
+		if c.Type != kind && (kind != table.Int || c.Type != table.Bool) {
+			return fmt.Errorf("%s: column %q has values of another type", path, name)
+		}
+		if err := t.Each(i, func(words []int64) { read(words, c) }); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		return nil
@@ -256,8 +185,8 @@ func withColumn(path, name string, read func(table *parquet.File, index int) err
 
 // ReadRows returns the number of rows in the file of a table.
 func ReadRows(path string) (n int64, err error) {
-	err = withTable(path, func(table *parquet.File) error {
-		n = table.NumRows()
+	err = withTable(path, func(t *table.File) error {
+		n = t.Rows
 		return nil
 	})
 	return n, err

@@ -5,51 +5,36 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 
-	"github.com/parquet-go/parquet-go"
-
 	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/internal/record/table"
 )
 
-// Table writes a table as parquet, and optionally as CSV, from rows of words (see
+// Table writes a table as Parquet, and optionally as CSV, from rows of words (see
 // probe.Column). It keeps at most one row group in memory.
-//
-// Columns are encoded but not compressed: compressors choose their code by CPU, and the bytes
-// of a result must not depend on it.
 type Table struct {
 	columns []probe.Column
-	texts   [][]parquet.Value // by column: the values of a Text column
-	out     *parquet.GenericWriter[any]
-	batch   []int64         // by column: words of the rows since the last flush, at most rowBatch
-	values  []parquet.Value // scratch: a column of the batch
-	csv     *csv.Writer     // nil: no CSV
+	out     *table.Writer
+	batch   [][]int64   // by column: words of the rows since the last row group
+	csv     *csv.Writer // nil: no CSV
 	fields  []string
 	rows    int64
 }
 
-const (
-	rowBatch = 256     // rows passed to the parquet writer at a time
-	rowGroup = 1 << 14 // rows that the parquet writer buffers; a multiple of rowBatch
-)
+const rowGroup = 1 << 14 // rows in memory
 
 // NewTable begins a table. asCSV may be nil.
 func NewTable(columns []probe.Column, w, asCSV io.Writer) (*Table, error) {
-	t := &Table{columns: slices.Clone(columns), texts: make([][]parquet.Value, len(columns)), fields: make([]string, len(columns))}
-	t.batch, t.values = make([]int64, rowBatch*len(columns)), make([]parquet.Value, rowBatch)
-	fields := make([]reflect.StructField, len(columns))
+	t := &Table{columns: slices.Clone(columns), batch: make([][]int64, len(columns)), fields: make([]string, len(columns))}
+	list := make([]table.Column, len(columns))
+	types := map[probe.Type]table.Type{probe.Int: table.Int, probe.Text: table.Text, probe.Bool: table.Bool, probe.Float: table.Float}
 	for i, c := range columns {
-		fields[i] = fieldOf(i, &c)
-		for _, s := range c.Texts {
-			t.texts[i] = append(t.texts[i], parquet.ByteArrayValue([]byte(s)))
-		}
+		list[i] = table.Column{Name: c.Name, Type: types[c.Type], Nullable: c.Nullable, Texts: slices.Clone(c.Texts)}
+		t.columns[i].Texts = list[i].Texts
 	}
-	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
-	// The writer's default name contains its build; a fixed one gives the same bytes in every
-	// binary.
-	t.out = parquet.NewGenericWriter[any](w, schema, parquet.CreatedBy("xoff", strconv.Itoa(SchemaVersion), "none"))
+	t.out = table.NewWriter(w, writer, list)
 	if asCSV != nil {
 		t.csv = csv.NewWriter(asCSV)
 		for i, c := range columns {
@@ -60,6 +45,10 @@ func NewTable(columns []probe.Column, w, asCSV io.Writer) (*Table, error) {
 	return t, nil
 }
 
+// writer is the name of xoff in Parquet files. It has no version: every binary writes the same
+// bytes.
+var writer = fmt.Sprintf("xoff version %d", SchemaVersion)
+
 // word returns the word for a value of a column whose texts are not known beforehand.
 func (t *Table) word(column int, text string) int64 {
 	c := &t.columns[column]
@@ -67,34 +56,9 @@ func (t *Table) word(column int, text string) int64 {
 	if i < 0 {
 		i = len(c.Texts)
 		c.Texts = append(c.Texts, text)
-		t.texts[column] = append(t.texts[column], parquet.ByteArrayValue([]byte(text)))
+		t.out.Columns[column].Texts = c.Texts
 	}
 	return int64(i)
-}
-
-// level returns the definition level of the values of a column that are not null.
-func (t *Table) level(column int) int {
-	if t.columns[column].Nullable {
-		return 1
-	}
-	return 0
-}
-
-// fieldOf describes a column as a struct field for parquet-go.
-func fieldOf(i int, c *probe.Column) reflect.StructField {
-	kind, options := reflect.TypeFor[int64](), ",delta"
-	switch c.Type {
-	case probe.Text:
-		kind, options = reflect.TypeFor[string](), ",dict"
-	case probe.Bool:
-		kind, options = reflect.TypeFor[bool](), ""
-	case probe.Float:
-		kind, options = reflect.TypeFor[float64](), ""
-	}
-	if c.Nullable {
-		options = ",optional" + options
-	}
-	return reflect.StructField{Name: "F" + strconv.Itoa(i), Type: kind, Tag: reflect.StructTag(fmt.Sprintf(`parquet:"%s%s"`, c.Name, options))}
 }
 
 // Row writes one row, with one word per column.
@@ -102,10 +66,9 @@ func (t *Table) Row(words []int64) error {
 	if len(words) != len(t.columns) {
 		panic(fmt.Sprintf("metrics: a row of %d words for %d columns", len(words), len(t.columns)))
 	}
-	at := int(t.rows % rowBatch)
 	t.rows++
 	for i, w := range words {
-		t.batch[i*rowBatch+at] = w
+		t.batch[i] = append(t.batch[i], w)
 	}
 	if t.csv != nil {
 		for i, w := range words {
@@ -115,48 +78,10 @@ func (t *Table) Row(words []int64) error {
 			return err
 		}
 	}
-	if t.rows%rowBatch == 0 {
-		return t.flush(rowBatch)
+	if t.rows%rowGroup == 0 {
+		return t.flush()
 	}
 	return nil
-}
-
-// column returns the values of a column of the batch.
-func (t *Table) column(i, rows int) []parquet.Value {
-	words, values := t.batch[i*rowBatch:][:rows], t.values[:rows]
-	level := t.level(i)
-	switch t.columns[i].Type {
-	case probe.Int:
-		for k, w := range words {
-			values[k] = parquet.Int64Value(w)
-		}
-	case probe.Text:
-		texts, null := t.texts[i], t.columns[i].Nullable
-		for k, w := range words {
-			if !null || w != probe.Null {
-				values[k] = texts[w]
-			}
-		}
-	case probe.Bool:
-		for k, w := range words {
-			values[k] = parquet.BooleanValue(w != 0)
-		}
-	case probe.Float:
-		for k, w := range words {
-			values[k] = parquet.DoubleValue(math.Float64frombits(uint64(w)))
-		}
-	}
-	if level == 0 {
-		return values
-	}
-	for k, w := range words {
-		if w == probe.Null {
-			values[k] = parquet.NullValue()
-		} else {
-			values[k].SetDefinitionLevel(level)
-		}
-	}
-	return values
 }
 
 func (t *Table) field(i int, w int64) string {
@@ -174,16 +99,13 @@ func (t *Table) field(i int, w int64) string {
 	return strconv.FormatInt(w, 10)
 }
 
-// flush passes the batch to the parquet writer, column by column: assembling rows first costs
-// more than encoding them.
-func (t *Table) flush(rows int) error {
-	for i, w := range t.out.ColumnWriters() {
-		if _, err := w.WriteRowValues(t.column(i, rows)); err != nil {
-			return err
-		}
+// flush writes a row group.
+func (t *Table) flush() error {
+	if err := t.out.Group(t.batch); err != nil {
+		return err
 	}
-	if t.rows%rowGroup == 0 {
-		return t.out.Flush()
+	for i := range t.batch {
+		t.batch[i] = t.batch[i][:0]
 	}
 	return nil
 }
@@ -193,8 +115,8 @@ func (t *Table) Rows() int64 { return t.rows }
 
 // Close flushes and completes the files. It does not close the writers.
 func (t *Table) Close() error {
-	if rows := int(t.rows % rowBatch); rows > 0 {
-		if err := t.flush(rows); err != nil {
+	if t.rows%rowGroup > 0 {
+		if err := t.flush(); err != nil {
 			return err
 		}
 	}

@@ -63,9 +63,9 @@ func TestMemoryFromEarlierPoints(t *testing.T) {
 	b.log.has(t, " MiB of memory, but this worker has 1 MiB per point")
 }
 
-// heavyText takes some 130 MiB: it has 400 * 399 flows, of which few begin.
+// heavyText takes some 90 MiB: it has 500 * 499 flows, of which few begin.
 const heavyText = `
-topology: {name: one-switch, hosts: 400, host_link: {rate: 100Gbps, delay: 1us}}
+topology: {name: one-switch, hosts: 500, host_link: {rate: 100Gbps, delay: 1us}}
 switch: {buffer: {size: 512MB}}
 workload: [{name: all, generator: all_to_all, size: 900KB, class: rdma}]
 run: {arrivals: 1us, stop: {when: time, at_most: 2us}}
@@ -79,7 +79,7 @@ func TestMemoryLimitOfSlots(t *testing.T) {
 	}
 	b := newBench(t)
 	small, large := b.newWorker("small"), b.newWorker("large")
-	small.Memory, large.Memory = 80<<20, 4<<30
+	small.Memory, large.Memory = 64<<20, 4<<30
 	b.start(small)
 	b.workers.Go(func() {
 		b.log.wait(b.ctx, "small refuses seed=1: a point takes ")
@@ -88,7 +88,7 @@ func TestMemoryLimitOfSlots(t *testing.T) {
 	if rows := b.sweep("heavy", 1, heavyText, nil); !rows[0].Results {
 		t.Errorf("%+v", rows[0].Verdict)
 	}
-	b.log.has(t, " MiB of memory, but this worker has 80 MiB per point; fix: raise --memory or lower --workers")
+	b.log.has(t, " MiB of memory, but this worker has 64 MiB per point; fix: raise --memory or lower --workers")
 	if rows := b.sweep("light", 2, scenarioText, nil); !rows[1].Results {
 		t.Errorf("%+v", rows[1].Verdict)
 	}

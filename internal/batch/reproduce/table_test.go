@@ -15,7 +15,7 @@ import (
 
 // flowRow has the columns of flows.parquet that the tests use.
 type flowRow struct {
-	Workload string   `parquet:"workload"`
+	Workload string   `parquet:"workload,dict"`
 	Start    int64    `parquet:"start_ps"`
 	FCT      *int64   `parquet:"fct_ps,optional"`
 	Ideal    int64    `parquet:"ideal_ps"`

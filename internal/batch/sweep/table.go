@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/parquet-go/parquet-go"
-
+	"github.com/xoff-net/xoff/internal/record/table"
 	"github.com/xoff-net/xoff/metrics"
 )
 
@@ -249,56 +247,47 @@ func (t *Table) WriteCSV(w io.Writer) error {
 // WriteParquet writes the same table as WriteCSV. A key with only plain numbers becomes a
 // numeric column.
 func (t *Table) WriteParquet(w io.Writer) error {
-	var fields []reflect.StructField
-	taken := make(map[string]bool)
-	add := func(name string, kind any, options string) {
-		// Replace characters that a struct tag cannot contain.
-		column := strings.NewReplacer(",", "_", `"`, "_", "`", "_", `\`, "_", "\n", "_").Replace(name)
-		for taken[column] {
-			column += "_"
+	var columns []table.Column
+	words := [][]int64{}
+	add := func(c table.Column, word func(row int, c *table.Column) int64) {
+		for slices.ContainsFunc(columns, func(other table.Column) bool { return other.Name == c.Name }) {
+			c.Name += "_"
 		}
-		taken[column] = true
-		fields = append(fields, reflect.StructField{
-			Name: fmt.Sprintf("F%d", len(fields)), Type: reflect.TypeOf(kind), Tag: reflect.StructTag(`parquet:"` + column + options + `"`),
+		list := make([]int64, len(t.Rows))
+		for i := range list {
+			list[i] = word(i, &c)
+		}
+		columns, words = append(columns, c), append(words, list)
+	}
+	text := func(name string, of func(row int) string) {
+		add(table.Column{Name: name, Type: table.Text}, func(i int, c *table.Column) int64 { return c.Word(of(i)) })
+	}
+	for j, a := range t.Axes {
+		value := func(i int) string { return t.Rows[i].Point.Values[j] }
+		if !numeric(a.Values) {
+			text(a.Key, value)
+			continue
+		}
+		add(table.Column{Name: a.Key, Type: table.Float}, func(i int, _ *table.Column) int64 {
+			x, _ := strconv.ParseFloat(value(i), 64)
+			return int64(math.Float64bits(x))
 		})
 	}
-	for _, a := range t.Axes {
-		if numeric(a.Values) {
-			add(a.Key, 0.0, "")
-		} else {
-			add(a.Key, "", "")
-		}
-	}
-	add("seed", uint64(0), "")
-	add("folder", "", "")
-	add("code", int32(0), "")
-	add("message", "", "")
+	add(table.Column{Name: "seed", Unsigned: true}, func(i int, _ *table.Column) int64 { return int64(t.Rows[i].Point.Seed) })
+	text("folder", func(i int) string { return t.folder(&t.Rows[i]) })
+	add(table.Column{Name: "code"}, func(i int, _ *table.Column) int64 { return int64(t.Rows[i].Verdict.Code) })
+	text("message", func(i int) string { return t.Rows[i].Verdict.Message })
 	for _, m := range t.names {
-		add(m, (*float64)(nil), ",optional")
-	}
-	kind := reflect.StructOf(fields)
-	out := parquet.NewWriter(w, parquet.SchemaOf(reflect.New(kind).Interface()),
-		parquet.CreatedBy("xoff", strconv.Itoa(SchemaVersion), "none"))
-	for i, r := range t.Rows {
-		row := reflect.New(kind).Elem()
-		n := len(t.Axes)
-		for j, v := range r.Point.Values {
-			if x, err := strconv.ParseFloat(v, 64); err == nil && row.Field(j).Kind() == reflect.Float64 {
-				row.Field(j).SetFloat(x)
-			} else {
-				row.Field(j).SetString(v)
-			}
-		}
-		row.Field(n).SetUint(r.Point.Seed)
-		row.Field(n + 1).SetString(t.folder(&r))
-		row.Field(n + 2).SetInt(int64(r.Verdict.Code))
-		row.Field(n + 3).SetString(r.Verdict.Message)
-		for j, m := range t.names {
+		add(table.Column{Name: m, Type: table.Float, Nullable: true}, func(i int, _ *table.Column) int64 {
 			if v, ok := t.value(i, m); ok {
-				row.Field(n + 4 + j).Set(reflect.ValueOf(&v))
+				return int64(math.Float64bits(v))
 			}
-		}
-		if err := out.Write(row.Addr().Interface()); err != nil {
+			return table.Null
+		})
+	}
+	out := table.NewWriter(w, fmt.Sprintf("xoff version %d", SchemaVersion), columns)
+	if len(t.Rows) > 0 {
+		if err := out.Group(words); err != nil {
 			return err
 		}
 	}

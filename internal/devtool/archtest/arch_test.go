@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"base/link", "base/probe", "base/frame"},
 	{"scheme/buffer", "scheme/cc", "scheme/deadlock", "scheme/flowctl", "scheme/mark", "scheme/route", "scheme/sched"},
 	{"dataplane", "internal/analysis/chips"},
-	{"internal/interop/goal", "internal/interop/htsim"},
+	{"internal/interop/goal", "internal/interop/htsim", "internal/record/table"},
 	{"metrics", "sim", "topo", "workload", "internal/devtool/browser", "internal/devtool/await", "internal/devtool/trials", "internal/sys/disk", "internal/sys/hugepage", "internal/live/netns", "internal/batch/peer", "internal/batch/optimise", "internal/render/plot"},
 	{"scenario", "internal/devtool/mutant", "internal/record/capture", "internal/batch/cluster", "internal/analysis/headroom", "cmd/xoff-hub/hub", "internal/record/openmetrics", "internal/record/perfetto", "internal/render/report", "internal/interop/sonic", "internal/interop/counters", "internal/record/trace"},
 	{"examples", "experiments", "internal/render/colours", "internal/analysis/explain", "internal/model/layout", "internal/interop/sonic/rules"},

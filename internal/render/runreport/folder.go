@@ -4,19 +4,17 @@ package runreport
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/goccy/go-yaml"
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/analysis/explain"
+	"github.com/xoff-net/xoff/internal/record/table"
 	"github.com/xoff-net/xoff/metrics"
 )
 
@@ -77,128 +75,59 @@ type Slowdowns struct {
 // flow.
 func ReadSlowdowns(folder string) ([]Slowdowns, error) {
 	path := filepath.Join(folder, "flows.parquet")
-	f, err := openTable(path)
+	flows, err := metrics.ReadColumns(path, "measured", "size_bytes", "slowdown")
 	if err != nil {
 		return nil, err
 	}
-	defer f.close()
-	// Read by column: reading rows takes ten times as long.
-	n := f.NumRows()
-	values := make([]float64, 0, n)
-	counts, sizes := make([]bool, 0, n), make([]float64, 0, n)
-	err = errors.Join(
-		f.column("measured", func(v parquet.Value) { counts = append(counts, v.Boolean()) }),
-		f.column("size_bytes", func(v parquet.Value) { sizes = append(sizes, float64(v.Int64())) }),
-		f.column("slowdown", func(v parquet.Value) {
-			if v.IsNull() {
-				values = append(values, math.Inf(1))
-				return
-			}
-			values = append(values, v.Double())
-		}),
-	)
+	workloads, names, err := metrics.ReadTexts(path, "workload")
+	if err != nil {
+		return nil, err
+	}
+	measured, sizes, values := flows[0], flows[1], flows[2]
+	if len(measured) != len(workloads) || len(sizes) != len(workloads) || len(values) != len(workloads) {
+		return nil, fmt.Errorf("%s: columns have different lengths", path)
+	}
 	var list []Slowdowns
-	at := make(map[string]int)
-	row := 0
-	err = errors.Join(err, f.column("workload", func(v parquet.Value) {
-		i := row
-		if row++; i >= len(values) || i >= len(counts) || i >= len(sizes) || !counts[i] {
-			return
+	at := make(map[int32]int) // index in list by workload
+	for i, w := range workloads {
+		if measured[i] == 0 || w < 0 {
+			continue
 		}
-		k, ok := at[string(v.ByteArray())]
+		k, ok := at[w]
 		if !ok {
 			k = len(list)
-			list = append(list, Slowdowns{Workload: string(v.ByteArray())})
-			at[list[k].Workload] = k
+			list = append(list, Slowdowns{Workload: names[w]})
+			at[w] = k
 		}
-		list[k].Values, list[k].Sizes = append(list[k].Values, values[i]), append(list[k].Sizes, sizes[i])
-	}))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		value := values[i]
+		if math.IsNaN(value) { // unfinished
+			value = math.Inf(1)
+		}
+		list[k].Values, list[k].Sizes = append(list[k].Values, value), append(list[k].Sizes, sizes[i])
 	}
 	return list, nil
 }
 
-// tableFile is an open parquet file.
-type tableFile struct {
-	*parquet.File
-	close func()
-}
-
-func openTable(path string) (*tableFile, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil {
-		var t *parquet.File
-		if t, err = parquet.OpenFile(f, info.Size()); err == nil {
-			return &tableFile{t, func() { _ = f.Close() }}, nil
-		}
-	}
-	_ = f.Close()
-	return nil, fmt.Errorf("%s: %w", path, err)
-}
-
-// column calls use with every value of a column, in order.
-func (t *tableFile) column(name string, use func(parquet.Value)) error {
-	leaf, ok := t.Schema().Lookup(name)
-	if !ok {
-		return fmt.Errorf("no column %s", name)
-	}
-	var buf [1024]parquet.Value
-	for _, group := range t.RowGroups() {
-		pages := group.ColumnChunks()[leaf.ColumnIndex].Pages()
-		for {
-			page, err := pages.ReadPage()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return errors.Join(err, pages.Close())
-			}
-			for values := page.Values(); ; {
-				n, err := values.ReadValues(buf[:])
-				for _, v := range buf[:n] {
-					use(v)
-				}
-				if err == io.EOF {
-					break
-				}
-				if err != nil {
-					return errors.Join(err, pages.Close())
-				}
-			}
-			parquet.Release(page)
-		}
-		if err := pages.Close(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // port is a row of ports.parquet: a class of a port.
 type port struct {
-	Node         string  `parquet:"node"`
-	Port         int64   `parquet:"port"`
-	Peer         string  `parquet:"peer,optional"`
-	Class        int64   `parquet:"class"`
-	Pauses       int64   `parquet:"pauses_sent"`
-	Blocked      int64   `parquet:"blocked_ps"`
-	Marks        int64   `parquet:"marks"`
-	NoRoute      int64   `parquet:"drops_no_route"`
-	Overflow     int64   `parquet:"drops_overflow"`
-	Lossless     int64   `parquet:"drops_lossless"`
-	Handler      int64   `parquet:"drops_deadlock_handler"`
-	Link         int64   `parquet:"drops_link"`
-	Expelled     int64   `parquet:"drops_expelled"` // the column may be missing
-	PeakEgress   int64   `parquet:"peak_egress_bytes,optional"`
-	PeakHeadroom int64   `parquet:"peak_headroom_bytes,optional"`
-	Headroom     int64   `parquet:"headroom_bytes"`
-	Sent         int64   `parquet:"sent_bytes"`
-	Utilisation  float64 `parquet:"utilisation"`
+	Node         string  `column:"node"`
+	Port         int64   `column:"port"`
+	Peer         string  `column:"peer"`
+	Class        int64   `column:"class"`
+	Pauses       int64   `column:"pauses_sent"`
+	Blocked      int64   `column:"blocked_ps"`
+	Marks        int64   `column:"marks"`
+	NoRoute      int64   `column:"drops_no_route"`
+	Overflow     int64   `column:"drops_overflow"`
+	Lossless     int64   `column:"drops_lossless"`
+	Handler      int64   `column:"drops_deadlock_handler"`
+	Link         int64   `column:"drops_link"`
+	Expelled     int64   `column:"drops_expelled"` // the column may be missing
+	PeakEgress   int64   `column:"peak_egress_bytes"`
+	PeakHeadroom int64   `column:"peak_headroom_bytes"`
+	Headroom     int64   `column:"headroom_bytes"`
+	Sent         int64   `column:"sent_bytes"`
+	Utilisation  float64 `column:"utilisation"`
 }
 
 // name returns the display name of a port.
@@ -210,17 +139,22 @@ func (p *port) drops() int64 {
 
 // pool is a row of pools.parquet.
 type pool struct {
-	Node string `parquet:"node"`
-	Pool string `parquet:"pool"`
-	Size int64  `parquet:"size_bytes"`
-	Peak int64  `parquet:"peak_bytes"`
-	End  int64  `parquet:"end_bytes"`
+	Node string `column:"node"`
+	Pool string `column:"pool"`
+	Size int64  `column:"size_bytes"`
+	Peak int64  `column:"peak_bytes"`
+	End  int64  `column:"end_bytes"`
 }
 
 // rows reads the columns of a table that T names.
 func rows[T any](folder, name string) ([]T, error) {
 	path := filepath.Join(folder, name)
-	list, err := parquet.ReadFile[T](path)
+	from, err := table.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = from.Close() }()
+	list, err := table.Rows[T](from)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -273,23 +207,23 @@ func (r *Run) probes() ([]string, error) {
 
 // sample is a row of any probe; missing columns are zero.
 type sample struct {
-	Time     int64  `parquet:"time_ps"`
-	Node     string `parquet:"node"`
-	Port     int64  `parquet:"port,optional"`
-	Class    int64  `parquet:"class,optional"`
-	Pool     string `parquet:"pool,optional"`
-	Flow     int64  `parquet:"flow,optional"`
-	Event    string `parquet:"event,optional"`
-	Way      string `parquet:"way,optional"`
-	Bytes    int64  `parquet:"bytes,optional"`
-	Rate     int64  `parquet:"bps,optional"`
-	FlowRate int64  `parquet:"rate_bps,optional"`
-	Xoff     int64  `parquet:"xoff_bytes,optional"`
-	Start    int64  `parquet:"start_ps,optional"`
+	Time     int64  `column:"time_ps"`
+	Node     string `column:"node"`
+	Port     int64  `column:"port"`
+	Class    int64  `column:"class"`
+	Pool     string `column:"pool"`
+	Flow     int64  `column:"flow"`
+	Event    string `column:"event"`
+	Way      string `column:"way"`
+	Bytes    int64  `column:"bytes"`
+	Rate     int64  `column:"bps"`
+	FlowRate int64  `column:"rate_bps"`
+	Xoff     int64  `column:"xoff_bytes"`
+	Start    int64  `column:"start_ps"`
 }
 
-// table is the table of a probe.
-type table struct {
+// probeTable is the table of a probe.
+type probeTable struct {
 	name    string // without prefix probe- and extension
 	columns map[string]bool
 	ports   map[portKey]portName
@@ -299,30 +233,23 @@ type table struct {
 }
 
 // readProbe reads the file of a probe.
-func (r *Run) readProbe(file string) (*table, error) {
+func (r *Run) readProbe(file string) (*probeTable, error) {
 	path := filepath.Join(r.Folder, file)
-	from, err := openTable(path)
+	from, err := table.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer from.close()
-	t := &table{name: strings.TrimSuffix(strings.TrimPrefix(file, "probe-"), ".parquet"), columns: make(map[string]bool),
-		count: from.NumRows(), ports: r.names, end: r.Summary.End}
-	for _, c := range from.Schema().Columns() {
-		t.columns[c[0]] = true
+	defer func() { _ = from.Close() }()
+	t := &probeTable{name: strings.TrimSuffix(strings.TrimPrefix(file, "probe-"), ".parquet"), columns: make(map[string]bool),
+		count: from.Rows, ports: r.names, end: r.Summary.End}
+	for _, c := range from.Columns {
+		t.columns[c.Name] = true
 	}
 	if r.MaxRows > 0 && t.count > r.MaxRows {
 		return t, nil
 	}
-	reader := parquet.NewGenericReader[sample](from.File)
-	defer func() { _ = reader.Close() }()
-	t.rows = make([]sample, t.count)
-	for done := 0; done < len(t.rows); {
-		n, err := reader.Read(t.rows[done:])
-		done += n
-		if err != nil && err != io.EOF || n == 0 && done < len(t.rows) {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+	if t.rows, err = table.Rows[sample](from); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
 }

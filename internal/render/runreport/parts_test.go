@@ -38,7 +38,7 @@ func TestMissingSamples(t *testing.T) {
 		return sample{Time: us * int64(units.Microsecond), Node: "leaf0", Bytes: bytes, FlowRate: bytes}
 	}
 	rows := []sample{at(10, 5), at(20, 7), at(60, 3)}
-	occupancy := &table{columns: columnsOf("bytes"), rows: rows}
+	occupancy := &probeTable{columns: columnsOf("bytes"), rows: rows}
 	s := occupancy.figure(units.Millisecond).Panels[0].Series[0]
 	if want := []float64{5, 7, 0, 0, 3}; !slices.Equal(s.Y, want) {
 		t.Errorf("occupancy %v, want %v", s.Y, want)
@@ -48,7 +48,7 @@ func TestMissingSamples(t *testing.T) {
 			t.Errorf("sample %d at %v, want %v", i, s.X[i], want)
 		}
 	}
-	rates := &table{columns: columnsOf("flow", "rate_bps"), rows: rows}
+	rates := &probeTable{columns: columnsOf("flow", "rate_bps"), rows: rows}
 	if s = rates.figure(units.Millisecond).Panels[0].Series[0]; s.Name != "flow 0" || !math.IsNaN(s.Y[2]) {
 		t.Errorf("flow %+v", s)
 	}
@@ -70,7 +70,7 @@ func TestKindsOfProbes(t *testing.T) {
 		{[]string{"bps", "port"}, plot.Lines, []string{"a.port0", "b.port0"}},
 		{[]string{"bytes", "class", "pool"}, plot.Lines, []string{"a class 0 ", "b class 0 "}},
 	} {
-		tab := &table{columns: columnsOf(c.columns...), rows: rows}
+		tab := &probeTable{columns: columnsOf(c.columns...), rows: rows}
 		p := tab.figure(1000).Panels[0]
 		var names []string
 		for _, s := range p.Series {

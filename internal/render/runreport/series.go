@@ -43,7 +43,7 @@ func (r *Run) series() ([]report.Section, error) {
 const shownSeries = 6
 
 // figure returns the figure of a probe. Its kind depends on the columns.
-func (t *table) figure(runEnd units.Time) *plot.Figure {
+func (t *probeTable) figure(runEnd units.Time) *plot.Figure {
 	var p plot.Panel
 	switch {
 	case t.columns["episode"]:
@@ -65,7 +65,7 @@ func (t *table) figure(runEnd units.Time) *plot.Figure {
 }
 
 // label returns the name of the series that a row belongs to.
-func (t *table) label(s *sample) string {
+func (t *probeTable) label(s *sample) string {
 	name := s.Node
 	if t.columns["flow"] && t.columns["rate_bps"] {
 		return fmt.Sprintf("flow %d", s.Flow)
@@ -94,7 +94,7 @@ type group struct {
 }
 
 // groups groups rows by label; the group with the largest value comes first.
-func (t *table) groups(x, y func(*sample) float64) []group {
+func (t *probeTable) groups(x, y func(*sample) float64) []group {
 	at := make(map[string]int)
 	var list []group
 	for i := range t.rows {
@@ -124,7 +124,7 @@ const (
 
 // lines draws samples over time. Files omit samples of value 0, so the line is 0 where
 // samples are missing. For flows, a missing sample is a gap: the flow has ended.
-func (t *table) lines(what string, unit plot.Unit, which string, value func(*sample) float64) plot.Panel {
+func (t *probeTable) lines(what string, unit plot.Unit, which string, value func(*sample) float64) plot.Panel {
 	p := plot.Panel{X: clock(t.end), Y: plot.Axis{Label: what, Unit: unit}}
 	period := t.period()
 	list := t.groups(seconds, value)
@@ -158,7 +158,7 @@ func shown(n int, which string) []string {
 }
 
 // period returns the time between samples, in seconds.
-func (t *table) period() float64 {
+func (t *probeTable) period() float64 {
 	least := int64(0)
 	for i := 1; i < len(t.rows); i++ {
 		if d := t.rows[i].Time - t.rows[i-1].Time; d > 0 && (least == 0 || d < least) {
@@ -169,7 +169,7 @@ func (t *table) period() float64 {
 }
 
 // thresholds draws the fullest queue and its threshold.
-func (t *table) thresholds() plot.Panel {
+func (t *probeTable) thresholds() plot.Panel {
 	queues := t.groups(seconds, func(s *sample) float64 { return float64(s.Bytes) })
 	limits := t.groups(seconds, func(s *sample) float64 { return float64(s.Xoff) })
 	p := plot.Panel{Title: "the fullest queue: " + queues[0].name, X: clock(t.end),
@@ -186,7 +186,7 @@ func (t *table) thresholds() plot.Panel {
 }
 
 // spread draws the distribution of a value of events.
-func (t *table) spread(what string, unit plot.Unit, value func(*sample) float64) plot.Panel {
+func (t *probeTable) spread(what string, unit plot.Unit, value func(*sample) float64) plot.Panel {
 	p := plot.Panel{Kind: plot.CDF, X: plot.Axis{Label: what, Unit: unit}, Y: plot.Axis{Label: "events"}}
 	byNode := make(map[string][]float64)
 	var nodes []string
@@ -220,7 +220,7 @@ func binWidth(span int64) int64 {
 }
 
 // events draws the number of events over time.
-func (t *table) events(runEnd units.Time) plot.Panel {
+func (t *probeTable) events(runEnd units.Time) plot.Panel {
 	p := plot.Panel{X: clock(runEnd)}
 	width := binWidth(int64(runEnd))
 	bins := int64(runEnd) / width

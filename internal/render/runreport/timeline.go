@@ -107,9 +107,9 @@ func laneColour(name string) (plot.Colour, bool) {
 
 // stuck is a row of deadlocks.parquet.
 type stuck struct {
-	Deadlock int64  `parquet:"deadlock"`
-	Onset    int64  `parquet:"onset_ps"`
-	End      *int64 `parquet:"end_ps,optional"`
+	Deadlock int64  `column:"deadlock"`
+	Onset    int64  `column:"onset_ps"`
+	End      *int64 `column:"end_ps"`
 }
 
 // deadlockLanes adds the lane with the times of deadlocks.
@@ -154,12 +154,12 @@ func (r *Run) deadlockLanes(t *timeline) error {
 
 // pauseRow is a row of pause_tree.parquet.
 type pauseRow struct {
-	Root  int64  `parquet:"root"`
-	Sent  int64  `parquet:"sent_ps"`
-	End   *int64 `parquet:"end_ps,optional"`
-	Node  string `parquet:"node"`
-	Port  int64  `parquet:"port"`
-	Depth int64  `parquet:"depth"`
+	Root  int64  `column:"root"`
+	Sent  int64  `column:"sent_ps"`
+	End   *int64 `column:"end_ps"`
+	Node  string `column:"node"`
+	Port  int64  `column:"port"`
+	Depth int64  `column:"depth"`
 }
 
 // pauseLanes adds the lanes of storms and of the longest paused ports.
@@ -339,7 +339,7 @@ func (r *Run) queuePanel(t *timeline) (*plot.Panel, error) {
 
 // probeWith returns the first probe that has a column and rows, but not too many rows, or
 // nil.
-func (r *Run) probeWith(column string) (*table, error) {
+func (r *Run) probeWith(column string) (*probeTable, error) {
 	files, err := r.probes()
 	if err != nil {
 		return nil, err

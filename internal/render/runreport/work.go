@@ -11,18 +11,18 @@ import (
 
 // operation is a row of operations.parquet.
 type operation struct {
-	Workload   string `parquet:"workload"`
-	Operation  int64  `parquet:"operation"`
-	Flows      int64  `parquet:"flows"`
-	Size       int64  `parquet:"size_bytes"`
-	Completion int64  `parquet:"completion_ps,optional"`
-	Steps      int64  `parquet:"steps,optional"`
-	Step       int64  `parquet:"slowest_step,optional"`
-	StepTime   int64  `parquet:"slowest_took_ps,optional"`
-	StepIdeal  int64  `parquet:"slowest_ideal_ps,optional"`
-	Straggler  string `parquet:"straggler,optional"`
-	To         string `parquet:"straggler_to,optional"`
-	Measured   bool   `parquet:"measured"`
+	Workload   string `column:"workload"`
+	Operation  int64  `column:"operation"`
+	Flows      int64  `column:"flows"`
+	Size       int64  `column:"size_bytes"`
+	Completion int64  `column:"completion_ps"`
+	Steps      int64  `column:"steps"`
+	Step       int64  `column:"slowest_step"`
+	StepTime   int64  `column:"slowest_took_ps"`
+	StepIdeal  int64  `column:"slowest_ideal_ps"`
+	Straggler  string `column:"straggler"`
+	To         string `column:"straggler_to"`
+	Measured   bool   `column:"measured"`
 }
 
 // operations returns the section about collectives, requests and bursts, if there are any.
