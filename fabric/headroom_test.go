@@ -69,7 +69,7 @@ func TestHeadroomSchemes(t *testing.T) {
 		{"{name: oversubscribed, headroom: 28208B, ratio: 1/100, limit: pool}", true, false, 0},
 		{"{name: pfc, headroom: 7052B}", true, true, 0}, // also a quarter, but pfc promises lossless classes
 	} {
-		b := build(t, fmt.Sprintf(burstOf8, "1us", "chip", c.scheme, "3MB"))
+		b := build(t, fmt.Sprintf(burstOf8, "1us", "chip", c.scheme, "2MB"))
 		f, err := sim.NewFast(b.Spec, sim.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 type recorder struct {
 	series   []*metrics.Series
 	files    []*disk.File
+	names    []string // of files
 	watchers []Watcher
 	err      error
 }
@@ -27,7 +28,7 @@ func (r *recorder) begin(to *Folder, probes []*metrics.Series, csv bool) error {
 		}
 		f, err := to.create(name, what)
 		if err == nil {
-			r.files = append(r.files, f)
+			r.files, r.names = append(r.files, f), append(r.names, name)
 		}
 		return f, err
 	}
@@ -86,9 +87,9 @@ func (r *recorder) end(now units.Time, o *metrics.Outcome) error {
 			r.err = rec.Close(o)
 		}
 	}
-	for _, f := range r.files {
+	for i, f := range r.files {
 		if err := f.Close(); r.err == nil && err != nil {
-			r.err = fmt.Errorf("cannot write recorded data: %w", err)
+			r.err = fmt.Errorf("cannot write %s: %w", r.names[i], err)
 		}
 	}
 	return r.err

@@ -10,6 +10,8 @@ import (
 
 func TestDeepRoundaboutRandomLoops(t *testing.T) { testRandomLoops(t, trials.First(1000)) }
 
+func TestDeepRoundaboutExitsThatPauseAtEachFrame(t *testing.T) { exitsThatPause(t, 722) }
+
 func TestDeepRoundaboutOrder(t *testing.T) { testOrder(t, trials.First(400)) }
 
 func TestDeepRoundaboutConcurrentLoops(t *testing.T) { testConcurrentLoops(t, trials.First(200)) }

@@ -32,8 +32,8 @@ type edit struct {
 	by       string
 }
 
-// apply applies edits that do not overlap. Their offsets are those of the original text, plus
-// shift.
+// apply applies edits that do not overlap. Their offsets count from the start of the original
+// text, which has the offset shift.
 func apply(text string, shift int, edits []edit) string {
 	slices.SortStableFunc(edits, func(a, b edit) int { return b.from - a.from })
 	for _, e := range edits {

@@ -331,7 +331,7 @@ func checkRuns(data []byte, width, n int) error {
 	return nil
 }
 
-// checkDifferences checks that encoded differences are those of n values.
+// checkDifferences checks that encoded differences belong to n values.
 func checkDifferences(data []byte, n int) error {
 	var head [3]uint64 // size of a block, number of its parts, number of values
 	for i := range head {

@@ -7,8 +7,8 @@
 // as indices. Nothing is compressed: compressors choose their code by CPU, and the bytes of a
 // result must not depend on it.
 //
-// The encodings and the description of a file are those of parquet-go. Its main package is left
-// out: its codecs and schemas take a fifth of the time of building xoff.
+// Encodings and the description of a file come from parquet-go. Its main package is left out: its
+// codecs and schemas take a fifth of the time of building xoff.
 package table
 
 import (
