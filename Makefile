@@ -2,7 +2,7 @@ LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
 VERSION ?= $(shell git describe --tags --always --dirty)
 
-.PHONY: build release test test-deep race lint docs-outputs bench instructions instructions-record profile figures fidelity ci docs reference
+.PHONY: build release test test-deep race lint docs-outputs bench instructions instructions-record profile figures fidelity ci docs
 
 build: ; go build -o xoff ./cmd/xoff && go build -o xoff-hub ./cmd/xoff-hub
 # Build the archives of a release in dist, with completions, man pages and checksums.

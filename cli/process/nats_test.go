@@ -3,7 +3,6 @@ package process
 import (
 	"bufio"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,22 +61,14 @@ func startHub(t *testing.T, address, folder string) *background {
 }
 
 // freeAddress returns an address at which no process listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
+func freeAddress() string { return fmt.Sprint("127.0.0.1:", script.FreePorts()) }
 
 // killWorkers runs a sweep through xoff-hub and kills workers, and once the hub or the
 // sweep. The results folder must equal the folder of a sweep on one machine.
 func killWorkers(t *testing.T, k killing) {
 	t.Setenv(peer.TokenVariable, "s3cret of sixteen")
 	script.ShareHash(t)
-	folder, address := t.TempDir(), freeAddress(t)
+	folder, address := t.TempDir(), freeAddress()
 	at := func(name string) string { return filepath.Join(folder, name) }
 	sweep := func(to string, more ...string) *exec.Cmd {
 		return program(append(more, k.args...), "sweep", busy, "--quiet", "-o", at(to))

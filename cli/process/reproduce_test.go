@@ -25,8 +25,8 @@ func TestKilledReproductionGoesOn(t *testing.T) {
 	must(t, reproduce(whole))
 	killAt(t, func() *exec.Cmd { return reproduce(killed) }, "*:*:3", "rename:points/*:4", "rename:points/*:5")
 	marks := writtenAt(t, killed)
-	if len(marks) < 3+4 {
-		t.Errorf("%d points were finished before the kills (expected at least 3 and 4)", len(marks))
+	if n := len(marks); n < 2+3 { // one of the two workers may have been moving its point
+		t.Errorf("%d points were finished before the kills (expected at least 2 and 3)", n)
 	}
 	must(t, reproduce(killed))
 	for name, at := range writtenAt(t, killed) {

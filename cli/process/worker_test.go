@@ -21,7 +21,7 @@ const interrupted = 130 // the exit code
 func TestWorkerTemporaryFolders(t *testing.T) {
 	script.ShareHash(t)
 	folder := t.TempDir()
-	address := "nats://" + freeAddress(t) // a worker waits for its server
+	address := "nats://" + freeAddress() // a worker waits for its server
 	list := func() []string {
 		found, _ := filepath.Glob(filepath.Join(folder, "*"))
 		return found

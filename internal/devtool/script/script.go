@@ -1,5 +1,6 @@
 // Package script runs dialogues with xoff: files of commands with the output they must print.
-// They are testscript archives (*.txtar) with these commands in addition:
+// $PORT and $PORT1 to $PORT4 are free. The files are testscript archives (*.txtar) with these
+// commands in addition:
 //
 //	exits CODE PROGRAM ARGS...        run a program and check its exit code
 //	interrupt CODE POINT PROGRAM ...  run a program that gets SIGINT at a point (see Point)
@@ -12,10 +13,12 @@ package script
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -41,13 +44,10 @@ func Run(t *testing.T, dir string, common ...string) {
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv(knownHash, hash)
 			env.Setenv("GOGC", "400") // processes are short; collecting garbage is a quarter of their time
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
-			env.Setenv("PORT", strconv.Itoa(l.Addr().(*net.TCPAddr).Port)) // a free port
-			if err := l.Close(); err != nil {
-				return err
+			port := FreePorts()
+			env.Setenv("PORT", strconv.Itoa(port))
+			for i := range 4 {
+				env.Setenv(fmt.Sprint("PORT", i+1), strconv.Itoa(port+i+1))
 			}
 			return copyInto(env.WorkDir, common)
 		},
@@ -95,10 +95,8 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 			_ = c.Close()
 			return
 		}
-		for _, cmd := range ts.BackgroundCmds() {
-			if cmd.ProcessState != nil {
-				ts.Fatalf("%v has ended; nobody listens at %s", cmd.Args, args[0])
-			}
+		if slices.ContainsFunc(ts.BackgroundCmds(), func(cmd *exec.Cmd) bool { return cmd.ProcessState != nil }) {
+			ts.Fatalf("a background command has ended; nobody listens at %s", args[0])
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

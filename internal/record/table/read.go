@@ -277,7 +277,8 @@ func (r *reader) decode(n int, data []byte, encoding format.Encoding) (words []i
 	if n == 0 {
 		return nil, nil
 	}
-	dictionary := encoding == format.RLEDictionary || encoding == format.PlainDictionary
+	dictionary := encoding == format.RLEDictionary ||
+		encoding == format.PlainDictionary //nolint:staticcheck // deprecated, but other programs still write it
 	switch kind := r.column.Type; {
 	case kind == Int && encoding == format.DeltaBinaryPacked:
 		if err := checkDifferences(data, n); err != nil {

@@ -19,7 +19,7 @@ import (
 // behind can be removed.
 const TempPrefix = ".xoff-tmp-"
 
-// Before, unless nil, is called before each "create" and "rename" of this package, with the
+// Before is called, unless nil, before each "create" and "rename" of this package, with the
 // path. Tests set it to end a process at a chosen moment; the product never does.
 var Before func(op, path string)
 
