@@ -6,6 +6,7 @@ import (
 	"embed"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"github.com/xoff-net/xoff/base/registry"
 )
@@ -21,7 +22,7 @@ type Example struct {
 }
 
 // All returns the examples, sorted by name.
-func All() []Example {
+var All = sync.OnceValue(func() []Example {
 	var list []Example
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
@@ -35,7 +36,7 @@ func All() []Example {
 		list = append(list, Example{strings.TrimSuffix(e.Name(), ".yaml"), firstSentence(string(text)), string(text)})
 	}
 	return list
-}
+})
 
 // Get returns an example by name. The error for an unknown name lists all names.
 func Get(name string) (Example, error) {

@@ -120,7 +120,7 @@ func TestDSHBetweenSwitchesStopsRoundabout(t *testing.T) {
 		{"PFC between switches", nil, 0},
 		{"DSH everywhere", []string{"switch.overrides[0].flow_control={name: dsh}", "switch.overrides[1].flow_control={name: dsh}"}, 1},
 	} {
-		cfg, err := scenario.Parse("lossless.yaml", []byte(e.Text), append(c.sets, "seed=2", "run.stop.at_most=12ms")...)
+		cfg, err := scenario.Parse("lossless.yaml", []byte(e.Text), append(c.sets, "seed=2", "run.stop.at_most=6ms")...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,18 +7,6 @@ import (
 	"github.com/xoff-net/xoff/run"
 )
 
-// A small torus with more traffic than its links can carry: loops in rows, columns and
-// squares block each other's exits. Rotating one loop alone frees no queue (in contrast to
-// Roundabout section VII-A), and headroom lent to another queue must not keep a queue OFF.
-func TestRoundaboutInAMeshOfLoops(t *testing.T) { meshOfLoops(t, 1) }
-
-func meshOfLoops(t *testing.T, seeds ...int) {
-	t.Helper()
-	for _, seed := range seeds {
-		drains(t, mesh{seed, "1", "1/7", "0.9", "300us", "10KB", "1ms", "30ms"})
-	}
-}
-
 // Loops of three classes fill the shared segment, and their queues block each other's exits. A
 // queue whose headroom was lent must not wait for room in the segment for ever.
 func TestRoundaboutInAMeshOfClasses(t *testing.T) {

@@ -16,6 +16,15 @@ func TestDeepRoundaboutOrder(t *testing.T) { testOrder(t, trials.First(400)) }
 
 func TestDeepRoundaboutConcurrentLoops(t *testing.T) { testConcurrentLoops(t, trials.First(200)) }
 
+// With all rules no promise is broken in the loops of TestDeepRoundaboutMutants. Mistakes in the
+// source are tested with this.
+func TestDeepRoundaboutMutantOfNothing(t *testing.T) {
+	coverage(t, 40)
+	if err := brokenPromise(""); err != nil {
+		t.Error(err)
+	}
+}
+
 // Removing any rule makes some random loop lose or reorder frames, stay unresolved, abandon a
 // round, or leave state behind. Rules that cannot be removed through the API are in
 // TestDeepMistakesInRoundaboutAreCaught.

@@ -122,15 +122,6 @@ func withMutant(net *conformance.Network, p *deadlock.RoundaboutParams, how stri
 	return net.Run(), list
 }
 
-// With all rules no promise is broken in the loops of TestDeepRoundaboutMutants. Mistakes in the
-// source are tested with this.
-func TestRoundaboutMutantOfNothing(t *testing.T) {
-	coverage(t, 40)
-	if err := brokenPromise(""); err != nil {
-		t.Error(err)
-	}
-}
-
 // brokenPromise returns the first promise that a handler without a rule breaks.
 func brokenPromise(how string) error {
 	for seed := uint64(0); seed <= 40; seed++ {

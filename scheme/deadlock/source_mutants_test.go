@@ -11,10 +11,11 @@ import (
 func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 	tests := func(name string) []string { return []string{"-run=^" + name + "$", "."} }
 	explored, detects := tests("TestElectionExplored"), tests("TestRoundaboutDetectsWhatIs")
-	concurrent, loops := tests("TestRoundaboutConcurrentLoops"), tests("TestRoundaboutMutantOfNothing")
-	order := []string{"-tags=deep", "-run=^TestDeepRoundaboutOrder$", "."}
+	deep := func(name, folder string) []string { return []string{"-tags=deep", "-run=^" + name + "$", folder} }
+	concurrent, loops := tests("TestRoundaboutConcurrentLoops"), deep("TestDeepRoundaboutMutantOfNothing", ".")
+	order := deep("TestDeepRoundaboutOrder", ".")
 	credit, marks := tests("TestCreditWithLittleRoom"), tests("TestRoundaboutOrderEndsWithAGivenUpRound")
-	mesh := []string{"-tags=deep", "-run=^TestDeepRoundaboutInAMeshOfLoops$", "../../run"}
+	mesh := deep("TestDeepRoundaboutInAMeshOfLoops", "../../run")
 	classes := []string{"-run=^TestRoundaboutInAMeshOfClasses$", "../../run"}
 	var group mutant.Group
 	for _, m := range []struct {

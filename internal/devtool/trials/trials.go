@@ -28,6 +28,22 @@ func Check(t *testing.T, property func(*rapid.T)) {
 	rapid.Check(t, property)
 }
 
+// Few is Check with a tenth of the cases, for cases that take long.
+func Few(t *testing.T, property func(*rapid.T)) {
+	t.Helper()
+	number := flag.Lookup("rapid.checks").Value
+	all := number.String()
+	n, err := strconv.Atoi(all)
+	if err == nil {
+		err = number.Set(strconv.Itoa(max(1, n/10)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = number.Set(all) }()
+	Check(t, property)
+}
+
 var (
 	chosen = sync.OnceValue(func() bool { return flag.Lookup("rapid.seed").Value.String() != "0" })
 	mu     sync.Mutex

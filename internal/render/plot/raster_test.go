@@ -140,22 +140,22 @@ func strokeFlaw(c *canvas, pts []fixed.Point26_6, radius float64) string {
 }
 
 // A line has no holes and no stray pixels, also where it crosses itself or leaves the image.
-func TestAnyLine(t *testing.T) {
+func TestAnyLine(t *testing.T) { trials.Few(t, anyLine) }
+
+func anyLine(t *rapid.T) {
 	const size = tile + 40
-	trials.Check(t, func(t *rapid.T) {
-		where := rapid.Custom(func(t *rapid.T) fixed.Point26_6 {
-			at := rapid.IntRange(-20*64, (size+20)*64)
-			return fixed.Point26_6{X: fixed.Int26_6(at.Draw(t, "x")), Y: fixed.Int26_6(at.Draw(t, "y"))}
-		})
-		pts := rapid.SliceOfNDistinct(where, 2, 12, rapid.ID).Draw(t, "points")
-		radius := rapid.IntRange(40, 400).Draw(t, "radius")
-		c := newCanvas(size, size)
-		c.stroke(pts, fixed.Int26_6(radius))
-		c.fill(black)
-		if why := strokeFlaw(c, pts, float64(radius)/64); why != "" {
-			t.Fatal(why)
-		}
+	where := rapid.Custom(func(t *rapid.T) fixed.Point26_6 {
+		at := rapid.IntRange(-20*64, (size+20)*64)
+		return fixed.Point26_6{X: fixed.Int26_6(at.Draw(t, "x")), Y: fixed.Int26_6(at.Draw(t, "y"))}
 	})
+	pts := rapid.SliceOfNDistinct(where, 2, 12, rapid.ID).Draw(t, "points")
+	radius := rapid.IntRange(40, 400).Draw(t, "radius")
+	c := newCanvas(size, size)
+	c.stroke(pts, fixed.Int26_6(radius))
+	c.fill(black)
+	if why := strokeFlaw(c, pts, float64(radius)/64); why != "" {
+		t.Fatal(why)
+	}
 }
 
 // strokeFlaw finds flaws.
