@@ -85,16 +85,18 @@ func (sh *shape) svg(b *bytes.Buffer) {
 // path writes points with the shortest path commands.
 func path(b *bytes.Buffer, pts []point, closed bool) {
 	for i, p := range pts {
+		text := b.AvailableBuffer()
 		switch {
 		case i == 0:
-			fmt.Fprintf(b, "M%s %s", p.x, p.y)
+			text = p.y.append(append(p.x.append(append(text, 'M')), ' '))
 		case p.y == pts[i-1].y:
-			fmt.Fprintf(b, "H%s", p.x)
+			text = p.x.append(append(text, 'H'))
 		case p.x == pts[i-1].x:
-			fmt.Fprintf(b, "V%s", p.y)
+			text = p.y.append(append(text, 'V'))
 		default:
-			fmt.Fprintf(b, "L%s %s", p.x, p.y)
+			text = p.y.append(append(p.x.append(append(text, 'L')), ' '))
 		}
+		b.Write(text)
 	}
 	if closed {
 		b.WriteByte('Z')
@@ -116,20 +118,21 @@ func (sh *shape) svgText(b *bytes.Buffer) {
 }
 
 // String formats pixels without trailing zeros.
-func (u unit) String() string {
-	sign := ""
+func (u unit) String() string { return string(u.append(nil)) }
+
+func (u unit) append(b []byte) []byte {
 	if u < 0 {
-		sign, u = "-", -u
+		b, u = append(b, '-'), -u
 	}
-	text := sign + strconv.Itoa(int(u/100))
-	switch cents := int(u % 100); {
+	b = strconv.AppendInt(b, int64(u/100), 10)
+	switch cents := byte(u % 100); {
 	case cents == 0:
+		return b
 	case cents%10 == 0:
-		text += "." + strconv.Itoa(cents/10)
+		return append(b, '.', '0'+cents/10)
 	default:
-		text += fmt.Sprintf(".%02d", cents)
+		return append(b, '.', '0'+cents/10, '0'+cents%10)
 	}
-	return text
 }
 
 // escape escapes a text for the content of an element or attribute.
