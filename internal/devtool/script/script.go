@@ -3,7 +3,7 @@
 // commands in addition:
 //
 //	exits CODE PROGRAM ARGS...        run a program and check its exit code
-//	interrupt CODE POINT PROGRAM ...  run a program that gets SIGINT at a point (see Point)
+//	interrupt CODE POINT PROGRAM ...  run a program that gets SIGINT at a point (see At)
 //	await ADDRESS                     wait until a process listens there
 //	glob PATTERN NAME                 copy the only file that matches the pattern
 //	json                              check that the last command printed one JSON document

@@ -201,7 +201,7 @@ func TestUnsigned(t *testing.T) {
 	}
 }
 
-// A damaged file gives an error or other rows, but no panic and no memory beyond its size.
+// A damaged file gives an error or other rows, but no panic.
 func TestDamaged(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 0))
 	whole := write(t, draw(r, 300), 100)
